@@ -77,8 +77,9 @@ pub struct Inventory {
     devices: Slots<Device>,
     observed: std::collections::BTreeMap<u32, Observed>,
     around: std::collections::BTreeMap<u32, Around>,
-    /// Hosts of all of them.
+    /// Hosts and stations of all of them.
     hosts: usize,
+    stations: usize,
     rows: Slots<Row>,
     sources: Slots<Source>,
     graphs: Slots<Graph>,
@@ -151,6 +152,11 @@ impl Inventory {
     /// Hosts that are known of all devices together.
     pub fn hosts_total(&self) -> usize {
         self.hosts
+    }
+
+    /// Stations that are known of all devices together, whose they are and where they were learned.
+    pub fn stations_total(&self) -> usize {
+        self.stations
     }
 
     /// Links, addresses and networks of all devices.

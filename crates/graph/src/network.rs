@@ -4,6 +4,7 @@
 //!  LLDP of one side  ---+                                       near(address): its own, in ARP, in a network
 //!  LLDP of the other ---+--> links, each told by one or both ---> way(from, to): the shortest ones
 //!  addresses, ARP --------> sorted lists
+//!  ARP of one, forwarding table of another ---> behind which port an address is
 //! ```
 //!
 //! A neighbour is one of our devices if its chassis identifier, its name or one of its management addresses is that of
@@ -11,6 +12,7 @@
 //! and is made when somebody asks ([`Inventory::network`]). What somebody may see is asked of `visible` each time.
 
 mod links;
+mod ports;
 mod way;
 
 pub use links::{End, Link, Node, Stranger};
@@ -41,6 +43,8 @@ pub struct Network {
     /// Addresses of devices, and of hosts that they reach, in order.
     own: Vec<(IpAddr, u32, Option<u32>)>,
     hosts: Vec<(IpAddr, u32, Option<u32>)>,
+    /// Addresses behind ports of switches, in order.
+    ports: Vec<ports::Behind>,
     /// Networks by their bits, the longest last; by their first address.
     networks: BTreeMap<(u8, bool), HashMap<IpAddr, Vec<Holder>>>,
 }
@@ -50,6 +54,11 @@ pub struct Network {
 pub enum How {
     /// It is an address of the device.
     Own,
+    /// It is next to the device: its neighbour by LLDP, which is not polled.
+    Next,
+    /// The device has learned its hardware address behind an interface that leads to no other device that we know, with
+    /// so many in all behind it.
+    Port(u32),
     /// The device reaches it by itself, behind an interface that leads to no other device that we know.
     Host,
     /// The device reaches it by itself, through others.
@@ -101,6 +110,7 @@ impl Network {
         network.hosts.sort_unstable();
         network.hosts.dedup();
         network.join(inventory);
+        network.find_ports(inventory);
         network
     }
 
@@ -131,6 +141,7 @@ impl Network {
             let is_linked = row.is_some_and(|row| self.linked.contains(&(*device, row)));
             Place { how: if is_linked { How::HostBehind } else { How::Host }, device: *device, row: *row }
         }));
+        places.extend(self.behind_ports(address, visible));
         places.extend(self.networks_of(address, visible));
         places.sort_by_key(|place| (place.how, place.device, place.row));
         let total = places.len();

@@ -264,6 +264,83 @@ fn addresses_are_found_near_and_the_way_between_them_leads_through_the_middle() 
     }
 }
 
+/// Phones behind access switches that know no address of IP: their forwarding tables and the core's ARP table together
+/// tell the port. One of the switches tells no LLDP: the way begins where its phones are reached, and it is on it.
+#[test]
+fn phones_are_found_behind_ports_of_switches() {
+    let host = |text: &str, device, interface| Host { address: address(text), device, interface };
+    let phones = ["10.1.0.7", "10.1.0.8", "10.1.0.9", "2001:db8:1::7", "10.2.0.9"];
+    let settings = Settings {
+        // The core is the router of all of them.
+        hosts: phones.iter().map(|phone| host(phone, 0, 25)).collect(),
+        stations: vec![
+            host("10.1.0.7", 25, 5),
+            host("2001:db8:1::7", 25, 5),
+            host("10.1.0.8", 26, 7),
+            host("10.1.0.9", 26, 7),
+            host("10.2.0.9", 49, 6),
+            // The distribution forwards to them through its links.
+            host("10.1.0.7", 1, 1),
+            host("10.1.0.8", 1, 2),
+            // Nobody knows whose that is.
+            host("10.3.0.1", 26, 8),
+        ],
+        gateways: Vec::new(),
+        without_lldp: vec![49],
+        ..settings()
+    };
+    let here = Here::start(settings, &[0, 1, 25, 26, 49]);
+    for (place, column, rows) in [(25, ".1.3.6.1.2.1.17.7.1.2.2.1.2", 2), (26, ".1.3.6.1.2.1.17.4.3.1.2", 3)] {
+        let around = here.handle().inventory().around(here.ids[&place]).unwrap().clone();
+        assert_eq!(around.stations.learned.iter().map(|of| of.all.len()).sum::<usize>(), rows, "{place}");
+        let agent = format!("{}:{}", here.served.farm.address(place), here.served.port);
+        let run = Command::new("snmpbulkwalk").args(["-v2c", "-c", "public", "-On", &agent, column]).output();
+        let Ok(run) = run else { break };
+        assert_eq!(String::from_utf8(run.stdout).unwrap().lines().count(), rows, "as net-snmp reads it: {place}");
+    }
+    let question = json!({ "do": "near", "addresses": phones, "pairs": [[0, 1], [0, 4], [1, 2]] });
+    let told = here.ask(question);
+    let nearest = |at: usize| {
+        let place = &told["addresses"][at]["places"][0];
+        ["name", "interface", "how", "why"].map(|key| place[key].as_str().unwrap().to_owned())
+    };
+    let port = |name: &str, interface: &str, why: String| {
+        [
+            name.to_owned(),
+            interface.to_owned(),
+            "port".to_owned(),
+            format!("{why} behind that port, by its forwarding table"),
+        ]
+    };
+    assert_eq!(nearest(0), port("switch-25", "Gi1/6", "10.1.0.7 is one of 2".to_owned()));
+    assert_eq!(nearest(1), port("switch-26", "Gi1/8", "10.1.0.8 is one of 2".to_owned()));
+    assert_eq!(nearest(3), port("switch-25", "Gi1/6", "2001:db8:1::7 is one of 2".to_owned()));
+    assert_eq!(nearest(4), port("switch-49", "Gi1/7", "10.2.0.9 is alone".to_owned()));
+    let names = |at: usize| -> Vec<&str> {
+        let way = told["ways"][at]["ways"][0].as_array().unwrap();
+        way.iter().map(|step| step["name"].as_str().unwrap()).collect()
+    };
+    assert_eq!(names(0), ["switch-25", "switch-1", "switch-26"]);
+    assert_eq!(names(1), ["switch-25", "switch-1", "switch-0"], "no link leads to the other switch");
+    assert_eq!(names(2), ["switch-26"]);
+    let stops: BTreeSet<(&str, &str)> = told["stops"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|stop| (stop["device_name"].as_str().unwrap(), stop["interface"].as_str().unwrap_or("")))
+        .collect();
+    for stop in [("switch-49", "Gi1/7"), ("switch-25", "Gi1/6"), ("switch-0", "Gi1/26"), ("switch-26", "Gi1/8")] {
+        assert!(stops.contains(&stop), "{stop:?}: {stops:?}");
+    }
+    // Whose hardware address it is the core alone knows: who may not see that is told nothing by the switch either.
+    let network = here.handle().inventory().network();
+    let core = here.ids[&0];
+    assert_eq!(network.near(address("10.2.0.9"), &|device| device != core).1, 0);
+    let switch = here.ids[&49];
+    let (places, _) = network.near(address("10.2.0.9"), &|device| device != switch);
+    assert!(places.iter().all(|place| place.device == core && place.how != How::Own), "{places:?}");
+}
+
 fn interfaces_with_hosts(inventory: &Inventory, device: u32) -> BTreeMap<String, usize> {
     let around = inventory.around(device).unwrap();
     let name = |row: Option<u32>| inventory.rows().get(row.unwrap()).unwrap().name.to_string();

@@ -62,13 +62,18 @@ pub struct Settings {
     pub reached_through: bool,
     /// Hosts that devices reach by themselves.
     pub hosts: Vec<Host>,
+    /// Hosts behind ports of switches, which forward to them: those that devices reach by themselves, mostly.
+    pub stations: Vec<Host>,
     /// Addresses of devices beside those that they are asked at.
     pub gateways: Vec<Gateway>,
+    /// Devices that tell nobody who is next to them, and of whom nobody tells that.
+    pub without_lldp: Vec<usize>,
     /// Interfaces that drop what they cannot send for a while.
     pub drops: Vec<Drops>,
 }
 
-/// A host that a device reaches by itself: it stands in its ARP table, or among its neighbours of IPv6.
+/// A host near a device. One that it reaches by itself stands in its ARP table, or among its neighbours of IPv6; one that
+/// it forwards to, in its forwarding table by its hardware address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Host {
     /// Its address.
@@ -126,6 +131,8 @@ impl Default for Settings {
             faults: true,
             dead_permille: 0,
             hosts: Vec::new(),
+            stations: Vec::new(),
+            without_lldp: Vec::new(),
             gateways: Vec::new(),
             drops: Vec::new(),
             v3_permille: 0,
@@ -222,7 +229,10 @@ impl Farm {
         let below = (1..).zip(first..first + count).map(|(port, below)| (port, below, 0));
         // The one above leads down to this one by its place below it.
         let up = self.parent(device).map(|parent| (0, parent, (device - parent * count) as u32));
-        let is_there = |(port, other, far): &(u32, usize, u32)| *other < devices && (*port).max(*far) < interfaces;
+        let tells = |device: usize| !self.settings.without_lldp.contains(&device);
+        let is_there = |(port, other, far): &(u32, usize, u32)| {
+            *other < devices && (*port).max(*far) < interfaces && tells(device) && tells(*other)
+        };
         up.into_iter().chain(below).filter(is_there).collect()
     }
 
@@ -239,6 +249,17 @@ impl Farm {
         let next = self.neighbours(device).into_iter().map(|(port, other, _)| (port, IpAddr::V4(self.address(other))));
         let hosts = self.settings.hosts.iter().filter(|host| host.device == device);
         next.chain(hosts.map(|host| (host.interface, host.address))).collect()
+    }
+
+    /// The stations that a device forwards to: interface and address.
+    pub fn forwards(&self, device: usize) -> Vec<(u32, IpAddr)> {
+        let is_of = |one: &&Host| one.device == device && one.interface < self.settings.interfaces;
+        self.settings.stations.iter().filter(is_of).map(|one| (one.interface, one.address)).collect()
+    }
+
+    /// Whether a switch tells what it forwards to by VLAN (Q-BRIDGE-MIB), or without (BRIDGE-MIB): by turns.
+    pub fn has_vlans(&self, device: usize) -> bool {
+        device % 2 == 1
     }
 
     /// What is wrong with it.

@@ -219,8 +219,18 @@ fn a_series_beyond_its_limit_is_told_by_one_mail_over_kills() {
     // What people do about them.
     assert_eq!(world.alert(&["list"]).status.code(), Some(3));
     let id = first["id"].as_str().unwrap();
-    let taken = world.json(&["acknowledge", &id[id.len() - 12..], "--by", "anna"]);
+    let end = &id[id.len() - 12..];
+    let taken = world.json(&["acknowledge", end, "--by", "anna"]);
     assert_eq!(taken["alert"].as_str(), Some(id));
+    let shown = String::from_utf8(world.alert(&["show", end]).stdout).unwrap();
+    let first_line = shown.lines().next();
+    assert_eq!(first_line, first["title"].as_str());
+    for told in ["(limit 1)", "acknowledged by anna", "delivered (1 try)", "noc", "device = "] {
+        assert!(shown.contains(told), "{told}: {shown}");
+    }
+    let nobody = world.alert(&["show", "nothing"]);
+    let said = String::from_utf8_lossy(&nobody.stderr).into_owned();
+    assert!(nobody.status.code() == Some(1) && said.contains("no alert 'nothing'"), "{said}");
     let silence = world.json(&["silence", "device = core-*", "--for", "1 h", "--why", "new firmware"]);
     let of_core = |alert: &&Value| alert["subject"].as_str().unwrap().starts_with("core-");
     eventually("those of the core are kept back", || {
@@ -229,7 +239,7 @@ fn a_series_beyond_its_limit_is_told_by_one_mail_over_kills() {
         states.clone().count() == 3 && states.into_iter().all(|state| state == "suppressed")
     });
     drop(serve);
-    let _serve = world.serve();
+    let serve = world.serve();
     let silences = world.json(&["silences"]);
     assert_eq!(silences["silences"][0]["why"].as_str(), Some("new firmware"), "it is there after a kill: {silences}");
     let by = world.json(&["list"]);
@@ -246,6 +256,11 @@ fn a_series_beyond_its_limit_is_told_by_one_mail_over_kills() {
     assert_eq!(world.alert(&["list"]).status.code(), Some(0));
     assert_eq!(world.json(&["history"])["alerts"].as_array().map(Vec::len), Some(9));
     assert!(letters.next()["subject"].as_str().unwrap().contains("resolved"));
+    // SIGHUP reads them, too.
+    world.write_rules(&rules);
+    let served = rustix::process::Pid::from_raw(serve.0.id() as i32).unwrap();
+    rustix::process::kill_process(served, rustix::process::Signal::HUP).unwrap();
+    eventually("they are alerts again", || world.open().len() == 9);
     world.write_rules("[rule.x]\nvalu = 3\n");
     assert_eq!(world.alert(&["reload"]).status.code(), Some(1));
     assert_eq!(world.json(&["status"])["rules"].as_u64(), Some(1), "those before hold");

@@ -4,7 +4,7 @@ use super::asked::Asked;
 use super::shows::{self, Shows};
 use super::{Unanswered, View, devices, map};
 use crate::inventory::Inventory;
-use crate::network::{How, Network, Node, Place, Visible, first_of, interface};
+use crate::network::{How, Network, Node, Place, Visible, Ways, first_of, interface};
 use crate::template::Library;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -114,17 +114,44 @@ impl Found {
             wanted.addresses.iter().map(|address| found.network.nearest(*address, visible)).collect();
         for [from, to] in &wanted.pairs {
             found.add_places(row_is_shown, wanted.addresses[*from], &nearest[*from]);
-            let devices = |places: &[Place]| places.iter().map(|place| place.device).collect::<Vec<_>>();
-            let ways = found.network.ways(&devices(&nearest[*from]), &devices(&nearest[*to]), visible);
+            let (ends, way) = found.way(wanted, &nearest, [*from, *to], visible);
+            found.add_places(row_is_shown, wanted.addresses[*from], &ends[0]);
             let why = format!("between {} and {}", wanted.addresses[*from], wanted.addresses[*to]);
-            ways.ways.iter().for_each(|way| found.add_way(row_is_shown, way, &why));
+            way.ways.iter().for_each(|way| found.add_way(row_is_shown, way, &why));
+            found.add_places(row_is_shown, wanted.addresses[*to], &ends[1]);
             found.add_places(row_is_shown, wanted.addresses[*to], &nearest[*to]);
-            found.ways.push(Way { pair: [*from, *to], ways: ways.ways, total: ways.total });
+            found.ways.push(way);
         }
         for (address, nearest) in wanted.addresses.iter().zip(&nearest) {
             found.add_places(row_is_shown, *address, nearest);
         }
         found
+    }
+
+    /// The way between two addresses, and the places where it begins and ends: those that are nearest, and where no way
+    /// leads from a switch, those that reach the address through it.
+    fn way(
+        &self,
+        wanted: &Wanted,
+        nearest: &[Vec<Place>],
+        [from, to]: [usize; 2],
+        visible: Visible<'_>,
+    ) -> ([Vec<Place>; 2], Way) {
+        let devices = |places: &[Place]| places.iter().map(|place| place.device).collect::<Vec<_>>();
+        let ends = |at: usize| {
+            let others = self.network.nearest_beside_ports(wanted.addresses[at], visible);
+            let is_other = !others.is_empty() && nearest[at] != others;
+            [Some(nearest[at].clone()), is_other.then_some(others)].into_iter().flatten()
+        };
+        for begin in ends(from) {
+            for end in ends(to) {
+                let Ways { ways, total } = self.network.ways(&devices(&begin), &devices(&end), visible);
+                if total > 0 {
+                    return ([begin, end], Way { pair: [from, to], ways, total });
+                }
+            }
+        }
+        ([Vec::new(), Vec::new()], Way { pair: [from, to], ways: Vec::new(), total: 0 })
     }
 
     fn add(&mut self, stop: Stop, why: Option<&str>) {
@@ -167,6 +194,9 @@ fn rows_to(network: &Network, node: Node, next: Node) -> Vec<u32> {
 fn why(address: IpAddr, how: How) -> String {
     match how {
         How::Own => format!("{address} is its own address"),
+        How::Next => format!("{address} is next to it, as LLDP says"),
+        How::Port(1) => format!("{address} is alone behind that port, by its forwarding table"),
+        How::Port(count) => format!("{address} is one of {count} behind that port, by its forwarding table"),
         How::Host | How::HostBehind if address.is_ipv4() => format!("{address} is in its ARP table"),
         How::Host | How::HostBehind => format!("{address} is in its table of neighbours"),
         How::Network(bits) => format!("{address} is in its network {}/{bits}", first_of(address, bits)),
@@ -183,6 +213,8 @@ impl Told<'_, '_> {
         let mut told = map::node(self.view, self.network, Node::Device(place.device));
         let how = match place.how {
             How::Own => "own",
+            How::Next => "next",
+            How::Port(_) => "port",
             How::Host | How::HostBehind => "host",
             How::Network(_) => "network",
         };

@@ -1,7 +1,8 @@
 //! What is around a device, as it is walked: LLDP-MIB (IEEE 802.1AB), the addresses of IP-MIB (RFC 4293) and of those
-//! before it (RFC 1213), ARP and neighbour discovery.
+//! before it (RFC 1213), ARP and neighbour discovery, the forwarding tables of BRIDGE-MIB (RFC 4188) and Q-BRIDGE-MIB
+//! (RFC 4363).
 
-use crate::inventory::around::{Address, FoundAround, FoundNeighbours, Neighbour};
+use crate::inventory::around::{Address, FoundAround, FoundNeighbours, FoundStations, Hardware, Neighbour};
 use crate::poller::WalkEnd;
 use crate::template::Oid;
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ pub const AROUND_OCTETS_MAX: usize = 16 << 20;
 
 const LLDP: [u32; 7] = [1, 0, 8802, 1, 1, 2, 1];
 const IP: [u32; 7] = [1, 3, 6, 1, 2, 1, 4];
+const BRIDGE: [u32; 7] = [1, 3, 6, 1, 2, 1, 17];
 
 /// A column that is walked. `lldpRem` is the neighbour, `lldpLoc` the device itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,32 +39,42 @@ enum Column {
     AnyAddressPrefix,
     Arp,
     Physical,
+    ArpHardware,
+    PhysicalHardware,
+    BridgePort,
+    Forwarded,
+    ForwardedOfVlan,
 }
 
 use Column as C;
 
 /// The columns, and where each stands below which front.
-const COLUMNS: [(Column, [u32; 7], &[u32]); 20] = [
-    (C::LocalChassisKind, LLDP, &[3, 1]),           // lldpLocChassisIdSubtype
-    (C::LocalChassis, LLDP, &[3, 2]),               // lldpLocChassisId
-    (C::LocalName, LLDP, &[3, 3]),                  // lldpLocSysName
-    (C::LocalPortKind, LLDP, &[3, 7, 1, 2]),        // lldpLocPortIdSubtype
-    (C::LocalPort, LLDP, &[3, 7, 1, 3]),            // lldpLocPortId
-    (C::LocalPortDescription, LLDP, &[3, 7, 1, 4]), // lldpLocPortDesc
-    (C::ChassisKind, LLDP, &[4, 1, 1, 4]),          // lldpRemChassisIdSubtype
-    (C::Chassis, LLDP, &[4, 1, 1, 5]),              // lldpRemChassisId
-    (C::PortKind, LLDP, &[4, 1, 1, 6]),             // lldpRemPortIdSubtype
-    (C::Port, LLDP, &[4, 1, 1, 7]),                 // lldpRemPortId
-    (C::PortDescription, LLDP, &[4, 1, 1, 8]),      // lldpRemPortDesc
-    (C::Name, LLDP, &[4, 1, 1, 9]),                 // lldpRemSysName
-    (C::Management, LLDP, &[4, 2, 1, 3]),           // lldpRemManAddrIfSubtype
-    (C::AddressIndex, IP, &[20, 1, 2]),             // ipAdEntIfIndex
-    (C::AddressMask, IP, &[20, 1, 3]),              // ipAdEntNetMask
-    (C::AnyAddressIndex, IP, &[34, 1, 3]),          // ipAddressIfIndex
-    (C::AnyAddressType, IP, &[34, 1, 4]),           // ipAddressType
-    (C::AnyAddressPrefix, IP, &[34, 1, 5]),         // ipAddressPrefix
-    (C::Arp, IP, &[22, 1, 4]),                      // ipNetToMediaType
-    (C::Physical, IP, &[35, 1, 6]),                 // ipNetToPhysicalType
+const COLUMNS: [(Column, [u32; 7], &[u32]); 25] = [
+    (C::LocalChassisKind, LLDP, &[3, 1]),              // lldpLocChassisIdSubtype
+    (C::LocalChassis, LLDP, &[3, 2]),                  // lldpLocChassisId
+    (C::LocalName, LLDP, &[3, 3]),                     // lldpLocSysName
+    (C::LocalPortKind, LLDP, &[3, 7, 1, 2]),           // lldpLocPortIdSubtype
+    (C::LocalPort, LLDP, &[3, 7, 1, 3]),               // lldpLocPortId
+    (C::LocalPortDescription, LLDP, &[3, 7, 1, 4]),    // lldpLocPortDesc
+    (C::ChassisKind, LLDP, &[4, 1, 1, 4]),             // lldpRemChassisIdSubtype
+    (C::Chassis, LLDP, &[4, 1, 1, 5]),                 // lldpRemChassisId
+    (C::PortKind, LLDP, &[4, 1, 1, 6]),                // lldpRemPortIdSubtype
+    (C::Port, LLDP, &[4, 1, 1, 7]),                    // lldpRemPortId
+    (C::PortDescription, LLDP, &[4, 1, 1, 8]),         // lldpRemPortDesc
+    (C::Name, LLDP, &[4, 1, 1, 9]),                    // lldpRemSysName
+    (C::Management, LLDP, &[4, 2, 1, 3]),              // lldpRemManAddrIfSubtype
+    (C::AddressIndex, IP, &[20, 1, 2]),                // ipAdEntIfIndex
+    (C::AddressMask, IP, &[20, 1, 3]),                 // ipAdEntNetMask
+    (C::AnyAddressIndex, IP, &[34, 1, 3]),             // ipAddressIfIndex
+    (C::AnyAddressType, IP, &[34, 1, 4]),              // ipAddressType
+    (C::AnyAddressPrefix, IP, &[34, 1, 5]),            // ipAddressPrefix
+    (C::Arp, IP, &[22, 1, 4]),                         // ipNetToMediaType
+    (C::Physical, IP, &[35, 1, 6]),                    // ipNetToPhysicalType
+    (C::ArpHardware, IP, &[22, 1, 2]),                 // ipNetToMediaPhysAddress
+    (C::PhysicalHardware, IP, &[35, 1, 4]),            // ipNetToPhysicalPhysAddress
+    (C::BridgePort, BRIDGE, &[1, 4, 1, 2]),            // dot1dBasePortIfIndex
+    (C::Forwarded, BRIDGE, &[4, 3, 1, 2]),             // dot1dTpFdbPort
+    (C::ForwardedOfVlan, BRIDGE, &[7, 1, 2, 2, 1, 2]), // dot1qTpFdbPort
 ];
 
 /// Kinds of identifiers (LldpChassisIdSubtype, LldpPortIdSubtype).
@@ -168,6 +180,10 @@ impl Around {
         match is_whole(C::Arp, C::Physical) {
             true => found.hosts = Some(self.hosts()),
             false => broken.push("hosts (ARP)"),
+        }
+        match is_whole(C::ArpHardware, C::ForwardedOfVlan) {
+            true => found.stations = Some(self.stations()),
+            false => broken.push("hardware addresses (ARP, forwarding tables)"),
         }
         (found, broken)
     }
@@ -276,6 +292,42 @@ impl Around {
         });
         arp.chain(physical).collect()
     }
+
+    /// Hardware addresses: whose they are, and behind which interface they were learned.
+    fn stations(&self) -> FoundStations {
+        let is_valid = |column, index: &[u32]| self.number(column, index) != Some(INVALID);
+        let hardware = |raw: &Raw| match raw {
+            Raw::Octets(octets) => <[u8; 6]>::try_from(&**octets).ok().map(Hardware),
+            _ => None,
+        };
+        let arp = self.cells(C::ArpHardware).filter(|(index, _)| is_valid(C::Arp, index));
+        let arp = arp.filter_map(|(index, raw)| Some((v4(index.get(1..)?)?, hardware(raw)?)));
+        let physical = self.cells(C::PhysicalHardware).filter(|(index, _)| is_valid(C::Physical, index));
+        let physical = physical.filter_map(|(index, raw)| {
+            let [_, family, address @ ..] = index else { return None };
+            Some((of_index(*family, address)?, hardware(raw)?))
+        });
+        let known = arp.chain(physical).collect();
+
+        let has_ports = self.cells(C::BridgePort).next().is_some();
+        let interface = |port: u64| {
+            let port = u32::try_from(port).ok().filter(|port| *port > 0)?;
+            match has_ports {
+                true => self.number(C::BridgePort, &[port]).and_then(|index| u32::try_from(index).ok()),
+                // Field: small switches have no such table, and number both alike.
+                false => Some(port),
+            }
+        };
+        let learned = |index: &[u32], raw: &Raw| {
+            let Raw::Number(port) = raw else { return None };
+            let address: [u8; 6] = octets_of(index)?.try_into().ok()?;
+            Some((interface(*port)?, Hardware(address)))
+        };
+        let bridge = self.cells(C::Forwarded).filter_map(|(index, raw)| learned(index, raw));
+        // The index begins with the number of the VLAN's table.
+        let of_vlan = self.cells(C::ForwardedOfVlan).filter_map(|(index, raw)| learned(index.get(1..)?, raw));
+        FoundStations { known, learned: bridge.chain(of_vlan).collect() }
+    }
 }
 
 fn octets_of(arcs: &[u32]) -> Option<Vec<u8>> {
@@ -368,6 +420,34 @@ mod tests {
         ]);
         let told: Vec<String> = found.addresses().iter().map(|(a, p, i)| format!("{a} {p:?} {i}")).collect();
         assert_eq!(told, ["10.0.0.1 Some(24) 2", "10.9.0.1 None 3", "10.0.0.2 Some(24) 2"]);
+    }
+
+    #[test]
+    fn stations_come_from_arp_and_from_both_forwarding_tables() {
+        let phone: &[u32] = &[2, 0x0a, 192, 0, 2, 7];
+        let vlan = [&[4094], phone].concat();
+        let cells: Vec<(Column, &[u32], Value<'_>)> = vec![
+            (C::Arp, &[3, 192, 0, 2, 7], Value::Integer(3)),
+            (C::ArpHardware, &[3, 192, 0, 2, 7], Value::OctetString(&[2, 10, 192, 0, 2, 7])),
+            // Invalid, and no address of hardware.
+            (C::Arp, &[3, 192, 0, 2, 8], Value::Integer(2)),
+            (C::ArpHardware, &[3, 192, 0, 2, 8], Value::OctetString(&[2, 10, 192, 0, 2, 8])),
+            (C::ArpHardware, &[3, 192, 0, 2, 9], Value::OctetString(&[])),
+            (C::PhysicalHardware, &[3, 1, 4, 192, 0, 2, 10], Value::OctetString(&[2, 10, 192, 0, 2, 10])),
+            (C::Forwarded, phone, Value::Integer(7)),
+            (C::ForwardedOfVlan, &vlan, Value::Integer(8)),
+            // Learned nowhere, and an index that is none.
+            (C::Forwarded, &[2, 10, 192, 0, 2, 8], Value::Integer(0)),
+            (C::Forwarded, &[2, 10, 192, 0, 256, 8], Value::Integer(7)),
+        ];
+        let found = around(&cells).stations();
+        let known: Vec<String> =
+            found.known.iter().map(|(address, hardware)| format!("{address} {}", hardware.0[5])).collect();
+        assert_eq!(known, ["192.0.2.7 7", "192.0.2.10 10"]);
+        let phone = Hardware([2, 10, 192, 0, 2, 7]);
+        assert_eq!(found.learned, [(7, phone), (8, phone)], "without a table of ports they are interfaces");
+        let ports = [(C::BridgePort, &[7][..], Value::Integer(10_107))];
+        assert_eq!(around(&[&cells[..], &ports[..]].concat()).stations().learned, [(10_107, phone)]);
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! What is around a device: its neighbours by LLDP (IEEE 802.1AB), its own addresses, and those of the hosts that it
-//! reaches by itself (ARP and neighbour discovery).
+//! What is around a device: its neighbours by LLDP (IEEE 802.1AB), its own addresses, those of the hosts that it
+//! reaches by itself (ARP and neighbour discovery), and the stations that it forwards to.
 //!
 //! What was walked says interfaces by their index; what is kept says them by their row, which has the same number
-//! whatever the index is. Each of the three becomes a change only where it differs from what is known.
+//! whatever the index is. Each of the four becomes a change only where it differs from what is known.
 
 use super::entry::Change;
 use super::{Inventory, Kind, NAME_OCTETS_MAX};
@@ -21,6 +21,12 @@ pub const ADDRESSES_MAX: usize = 2048;
 pub const HOSTS_MAX: usize = 8192;
 /// Hosts of all devices together; further ones are counted.
 pub const HOSTS_TOTAL_MAX: usize = 8_000_000;
+/// Stations of which a device tells the hardware address, and such that it forwards to; further ones are counted.
+pub const STATIONS_MAX: usize = 8192;
+/// Both of all devices together; further ones are counted.
+pub const STATIONS_TOTAL_MAX: usize = 8_000_000;
+/// Stations behind one interface; behind one with more there are other switches, and it is the place of none.
+pub const STATIONS_OF_PORT_MAX: usize = 64;
 /// The table whose rows are interfaces.
 const INTERFACES: &str = "interfaces";
 
@@ -57,6 +63,58 @@ impl Octets for Address {
             _ => None,
         }
     }
+}
+
+/// A hardware address (EUI-48).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Hardware(pub [u8; 6]);
+
+impl Octets for Hardware {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.0);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        let (octets, rest) = from.split_first_chunk::<6>()?;
+        *from = rest;
+        Some(Hardware(*octets))
+    }
+}
+
+impl Hardware {
+    /// Whether it is one station's, and not a group's.
+    fn is_one(self) -> bool {
+        self.0[0] & 1 == 0 && self.0 != [0; 6]
+    }
+}
+
+/// Stations that a device knows by their hardware addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stations {
+    /// Whose hardware address is which: of its ARP table, and its table of neighbours of IPv6. In their order.
+    pub known: Vec<Station>,
+    /// Where it has learned them: its forwarding tables, by interface.
+    pub learned: Vec<StationsOf>,
+    /// Stations beyond [`STATIONS_MAX`] or [`STATIONS_TOTAL_MAX`].
+    pub left_out: u32,
+}
+
+/// A station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Station {
+    /// Its hardware address.
+    pub hardware: Hardware,
+    /// Its address of IP.
+    pub address: Address,
+}
+
+/// The stations behind one interface, at most [`STATIONS_OF_PORT_MAX`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StationsOf {
+    /// The interface.
+    pub row: u32,
+    /// In their order.
+    pub all: Vec<Hardware>,
 }
 
 /// What a device says by LLDP.
@@ -136,6 +194,16 @@ octet_fields! {
     OwnAddress { address, prefix, row }
     Hosts { all, left_out }
     HostsOf { row, addresses }
+    Stations { known, learned, left_out }
+    Station { hardware, address }
+    StationsOf { row, all }
+}
+
+impl Stations {
+    /// How many entries there are.
+    pub fn count(&self) -> usize {
+        self.known.len() + self.learned.iter().map(|of| of.all.len()).sum::<usize>()
+    }
 }
 
 impl Hosts {
@@ -154,6 +222,8 @@ pub struct Around {
     pub addresses: Addresses,
     /// The hosts that it reaches.
     pub hosts: Hosts,
+    /// The stations that it knows by their hardware addresses.
+    pub stations: Stations,
 }
 
 /// What was walked; none is what could not be read to its end, and stays as it was.
@@ -165,6 +235,17 @@ pub struct FoundAround {
     pub addresses: Option<Vec<(IpAddr, Option<u8>, u32)>>,
     /// Hosts: ifIndex and address.
     pub hosts: Option<Vec<(u32, IpAddr)>>,
+    /// Hardware addresses.
+    pub stations: Option<FoundStations>,
+}
+
+/// What was walked of hardware addresses.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FoundStations {
+    /// Whose is which.
+    pub known: Vec<(IpAddr, Hardware)>,
+    /// Behind which ifIndex they were learned.
+    pub learned: Vec<(u32, Hardware)>,
 }
 
 /// What was walked of LLDP.
@@ -185,8 +266,8 @@ pub struct FoundNeighbours {
 pub struct Surroundings {
     /// What becomes of the inventory.
     pub changes: Vec<Change>,
-    /// Neighbours, addresses and hosts that are left out.
-    pub left_out: [u32; 3],
+    /// Neighbours, addresses, hosts and stations that are left out.
+    pub left_out: [u32; 4],
 }
 
 /// Compares what was walked with what is known of a device, whose interfaces are as the inventory has them.
@@ -216,7 +297,47 @@ pub fn surroundings(inventory: &Inventory, device: u32, found: &FoundAround) -> 
             told.changes.push(Change::Hosts { device, hosts });
         }
     }
+    if let Some(found) = &found.stations {
+        let before = known.map_or(0, |around| around.stations.count());
+        let room = STATIONS_TOTAL_MAX.saturating_sub(inventory.stations_total() - before);
+        let stations = Box::new(stations(&rows, found, room));
+        told.left_out[3] = stations.left_out;
+        if stations.as_ref() != known.map_or(&Stations::default(), |around| &around.stations) {
+            told.changes.push(Change::Stations { device, stations });
+        }
+    }
     told
+}
+
+fn stations(rows: &Rows<'_>, found: &FoundStations, room: usize) -> Stations {
+    let told = found.known.iter().filter(|(address, hardware)| is_told(&address.to_canonical()) && hardware.is_one());
+    let station = |(address, hardware): &(IpAddr, Hardware)| Station {
+        hardware: *hardware,
+        address: Address(address.to_canonical()),
+    };
+    let mut known: Vec<Station> = told.map(station).collect();
+    known.sort_unstable();
+    known.dedup();
+    let mut left_out = cut(&mut known, room.min(STATIONS_MAX));
+
+    let told = found.learned.iter().filter(|(_, hardware)| hardware.is_one());
+    let mut all: Vec<(u32, Hardware)> =
+        told.filter_map(|(index, hardware)| Some((rows.at(*index)?, *hardware))).collect();
+    all.sort_unstable();
+    all.dedup();
+    let mut learned: Vec<StationsOf> = Vec::new();
+    let mut count = 0;
+    let most = room.saturating_sub(known.len()).min(STATIONS_MAX);
+    for of_row in all.chunk_by(|a, b| a.0 == b.0).filter(|of_row| of_row.len() <= STATIONS_OF_PORT_MAX) {
+        let Some((row, _)) = of_row.first() else { continue };
+        if count + of_row.len() > most {
+            left_out = left_out.saturating_add(of_row.len() as u32);
+            continue;
+        }
+        count += of_row.len();
+        learned.push(StationsOf { row: *row, all: of_row.iter().map(|(_, hardware)| *hardware).collect() });
+    }
+    Stations { known, learned, left_out }
 }
 
 /// Whether an address tells one host from all others: neither of the device itself (loopback), nor of a link alone.

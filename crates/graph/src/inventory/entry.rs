@@ -1,6 +1,6 @@
 //! The entries of the inventory's log.
 
-use super::around::{Addresses, Hosts, Neighbours};
+use super::around::{Addresses, Hosts, Neighbours, Stations};
 use super::credential::Credential;
 use super::device::{Device, Observed};
 use super::shape::{Graph, Row, Site, Source, Template};
@@ -165,6 +165,13 @@ pub enum Change {
         /// Which.
         hosts: Box<Hosts>,
     },
+    /// The stations that a device knows by their hardware addresses are these from now on.
+    Stations {
+        /// The device.
+        device: u32,
+        /// Which.
+        stations: Box<Stations>,
+    },
 }
 
 octet_fields! { Entry { sequence, at_ms, by, changes } }
@@ -192,6 +199,7 @@ octet_variants! {
         30 => Neighbours { device, neighbours }
         31 => Addresses { device, addresses }
         32 => Hosts { device, hosts }
+        33 => Stations { device, stations }
     }
 }
 

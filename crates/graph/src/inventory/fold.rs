@@ -138,6 +138,11 @@ impl Inventory {
                 self.hosts = self.hosts - kept.count() + hosts.count();
                 *kept = (**hosts).clone();
             }
+            Change::Stations { device, stations } => {
+                let kept = &mut self.around.entry(*device).or_default().stations;
+                self.stations = self.stations - kept.count() + stations.count();
+                *kept = (**stations).clone();
+            }
         }
     }
 
@@ -177,7 +182,10 @@ impl Inventory {
         let Some(device) = self.devices.remove(id) else { return };
         self.indexes.remove_name(Kind::Device, &device.name);
         self.observed.remove(&id);
-        self.hosts -= self.around.remove(&id).map_or(0, |around| around.hosts.count());
+        if let Some(around) = self.around.remove(&id) {
+            self.hosts -= around.hosts.count();
+            self.stations -= around.stations.count();
+        }
         let sources = self.sources_of(id).to_vec();
         let rows = self.rows_of(id).to_vec();
         for source in sources {

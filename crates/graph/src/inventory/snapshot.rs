@@ -5,7 +5,7 @@
 //! pieces   next (how far numbers of each kind are given), then all, what is named before what names it, then end
 //! ```
 
-use super::around::Around;
+use super::around::{Around, Stations};
 use super::entry::{Change, ENTRY_VERSION};
 use super::{Inventory, Slots};
 use trunkline_kit::octet_variants;
@@ -90,10 +90,13 @@ impl Inventory {
     /// What is around devices, where there is anything.
     fn snapshot_around<E>(&self, there: &mut impl FnMut(Change) -> Result<(), E>) -> Result<(), E> {
         for (device, around) in self.surroundings() {
-            let Around { neighbours, addresses, hosts } = around.clone();
+            let Around { neighbours, addresses, hosts, stations } = around.clone();
             there(Change::Neighbours { device, neighbours: Box::new(neighbours) })?;
             there(Change::Addresses { device, addresses: Box::new(addresses) })?;
             there(Change::Hosts { device, hosts: Box::new(hosts) })?;
+            if stations != Stations::default() {
+                there(Change::Stations { device, stations: Box::new(stations) })?;
+            }
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 use super::*;
-use crate::inventory::around::{Address, Addresses, Neighbour, Neighbours, OwnAddress};
+use crate::inventory::around::{
+    Address, Addresses, Hardware, Neighbour, Neighbours, OwnAddress, Station, Stations, StationsOf,
+};
 use crate::inventory::remap::{Walked, remap};
 use crate::inventory::{Change, Device, Entry};
 
@@ -146,4 +148,69 @@ fn ways_of_the_same_length_are_all_counted_and_the_first_are_told() {
     }
     let ways = ladder.network().ways(&[1], &[39], &|_| true);
     assert_eq!((ways.total, ways.ways.len()), (1 << 18, WAYS_MAX));
+}
+
+fn stations(inventory: &mut Inventory, device: u32, known: &[(&str, u8)], learned: &[(usize, &[u8])]) {
+    let hardware = |last: u8| Hardware([6, 0, 0, 0, 0, last]);
+    let station =
+        |(text, last): &(&str, u8)| Station { hardware: hardware(*last), address: Address(text.parse().unwrap()) };
+    let behind = |(port, all): &(usize, &[u8])| StationsOf {
+        row: row(inventory, device, *port),
+        all: all.iter().map(|last| hardware(*last)).collect(),
+    };
+    let stations = Stations {
+        known: known.iter().map(station).collect(),
+        learned: learned.iter().map(behind).collect(),
+        left_out: 0,
+    };
+    apply(inventory, vec![Change::Stations { device, stations: Box::new(stations) }]);
+}
+
+#[test]
+fn the_port_with_fewest_behind_it_is_nearest_and_links_are_no_place() {
+    let mut inventory = devices(4);
+    // The router `a` knows addresses; `b` has a link to `c`, `d` tells nobody anything.
+    stations(&mut inventory, 1, &[("10.0.0.7", 7), ("10.0.0.8", 8), ("10.0.0.9", 9)], &[]);
+    stations(&mut inventory, 2, &[], &[(1, &[7, 8, 9, 10]), (2, &[7, 8])]);
+    stations(&mut inventory, 3, &[("10.0.0.7", 7)], &[(3, &[7])]);
+    stations(&mut inventory, 4, &[], &[(4, &[7, 8, 9])]);
+    sees(&mut inventory, 2, &[(2, "c", "1")]);
+    let near = |inventory: &Inventory, address: &str, visible: Visible<'_>| -> Vec<String> {
+        let (places, _) = inventory.network().near(address.parse().unwrap(), visible);
+        let told = |place: &Place| format!("{} {:?}", name(place.device), place.how);
+        places.iter().map(told).collect()
+    };
+    assert_eq!(near(&inventory, "10.0.0.7", &|_| true), ["c Port(1)", "d Port(3)", "b Port(4)"]);
+    assert_eq!(near(&inventory, "10.0.0.8", &|_| true), ["d Port(3)", "b Port(4)"]);
+    // Who may not see the router knows of the one address that a switch tells itself.
+    assert_eq!(near(&inventory, "10.0.0.8", &|device| device != 1), [""; 0]);
+    assert_eq!(near(&inventory, "10.0.0.7", &|device| device != 1), ["c Port(1)", "d Port(3)", "b Port(4)"]);
+    // A port that is gone is none.
+    let gone = row(&inventory, 3, 3);
+    apply(&mut inventory, vec![Change::RowGone { id: gone }]);
+    assert_eq!(near(&inventory, "10.0.0.7", &|_| true)[0], "d Port(3)");
+    // Who answers for everybody is nobody's place.
+    let all: Vec<String> = (0..40).map(|last| format!("10.0.1.{last}")).collect();
+    let proxy: Vec<(&str, u8)> = all.iter().map(|address| (&**address, 7)).collect();
+    stations(&mut inventory, 1, &proxy, &[]);
+    assert_eq!(near(&inventory, "10.0.1.5", &|_| true), [""; 0]);
+}
+
+#[test]
+fn a_phone_that_tells_where_it_is_by_lldp_is_behind_that_port() {
+    let mut inventory = devices(2);
+    let phone = Neighbour {
+        row: Some(row(&inventory, 1, 3)),
+        chassis: "192.0.2.7".into(),
+        name: "SEP0200".into(),
+        addresses: vec![Address("2001:db8::7".parse().unwrap())],
+        ..Neighbour::default()
+    };
+    let neighbours = Box::new(Neighbours { all: vec![phone], ..Neighbours::default() });
+    apply(&mut inventory, vec![Change::Neighbours { device: 1, neighbours }]);
+    for address in ["192.0.2.7", "2001:db8::7"] {
+        let (places, total) = inventory.network().near(address.parse().unwrap(), &|_| true);
+        assert_eq!((places[0].how, places[0].row, total), (How::Next, Some(row(&inventory, 1, 3)), 1));
+    }
+    assert_eq!(inventory.network().near("192.0.2.7".parse().unwrap(), &|device| device != 1).1, 0);
 }

@@ -28,6 +28,17 @@ impl Network {
         places.into_iter().filter(|place| class(place.how) == class(first.how)).collect()
     }
 
+    /// The devices that an address is nearest to, beside the ports behind which it is: from a switch that tells nobody
+    /// who is next to it no way leads on.
+    pub fn nearest_beside_ports(&self, address: IpAddr, visible: Visible<'_>) -> Vec<Place> {
+        let (places, _) = self.near(address, visible);
+        let others = places.into_iter().filter(|place| !matches!(place.how, How::Next | How::Port(_)));
+        let mut others = others.peekable();
+        let Some(first) = others.peek().copied() else { return Vec::new() };
+        let is_network = |how: How| matches!(how, How::Network(_));
+        others.filter(|place| place.how == first.how || is_network(place.how) && is_network(first.how)).collect()
+    }
+
     /// The shortest ways from one of these devices to one of those.
     pub fn ways(&self, from: &[u32], to: &[u32], visible: Visible<'_>) -> Ways {
         let (from, to) = (nodes(from), nodes(to));

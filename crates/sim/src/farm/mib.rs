@@ -1,4 +1,4 @@
-//! What a device has to tell: the system group, its interfaces, who is next to it.
+//! What a device has to tell: the system group, its interfaces, who is next to it, what it forwards to.
 
 use super::ber::{self, tag};
 use super::fate::Numbering;
@@ -20,6 +20,9 @@ enum Rows {
     AnyAddresses,
     Arp,
     Physical,
+    BridgePorts,
+    Forwarded,
+    ForwardedOfVlan,
 }
 
 const SYSTEM: &[u32] = &[1, 3, 6, 1, 2, 1, 1];
@@ -30,6 +33,10 @@ const ARP_ENTRY: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 22, 1];
 const PREFIX_ORIGIN: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 32, 1, 5];
 const ANY_ADDRESS_ENTRY: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 34, 1];
 const PHYSICAL_ENTRY: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 35, 1];
+/// `dot1dBasePortEntry`, `dot1dTpFdbEntry` (RFC 4188), `dot1qTpFdbEntry` (RFC 4363).
+const BRIDGE_PORT_ENTRY: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 1, 4, 1];
+const FORWARDED_ENTRY: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 4, 3, 1];
+const FORWARDED_OF_VLAN_ENTRY: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 7, 1, 2, 2, 1];
 const IF_X_ENTRY: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1];
 /// `lldpLocalSystemData`, `lldpLocPortTable`, `lldpRemTable` and `lldpRemManAddrTable` of IEEE 802.1AB.
 const LLDP_LOCAL: &[u32] = &[1, 0, 8802, 1, 1, 2, 1, 3];
@@ -50,10 +57,15 @@ const GROUPS: &[Group] = &[
     Group::Table(ARP_ENTRY, &[1, 2, 3, 4], Rows::Arp),
     Group::Table(ANY_ADDRESS_ENTRY, &[3, 4, 5], Rows::AnyAddresses),
     Group::Table(PHYSICAL_ENTRY, &[4, 6, 7], Rows::Physical),
+    Group::Table(BRIDGE_PORT_ENTRY, &[1, 2], Rows::BridgePorts),
+    Group::Table(FORWARDED_ENTRY, &[1, 2, 3], Rows::Forwarded),
+    Group::Table(FORWARDED_OF_VLAN_ENTRY, &[2, 3], Rows::ForwardedOfVlan),
     Group::Table(IF_X_ENTRY, &[1, 6, 7, 10, 11, 15, 18, 19], Rows::Interfaces),
 ];
 /// The same without counters of 64 bits.
 const NARROW: &[u32] = &[1, 15, 18, 19];
+/// The VLAN of all stations.
+const VLAN: u32 = 1;
 
 /// A device at a moment.
 pub struct View<'f> {
@@ -190,6 +202,17 @@ impl<'f> View<'f> {
                 let all = self.reached().filter(|(_, address)| v4(address));
                 all.map(|(port, address)| [vec![index(port)], arcs(&address)].concat()).collect()
             }
+            Rows::BridgePorts => {
+                let count = if self.forwards().is_empty() { 0 } else { self.farm.settings().interfaces };
+                (1..=count).map(|port| vec![port]).collect()
+            }
+            Rows::Forwarded | Rows::ForwardedOfVlan => {
+                let has_vlans = matches!(rows, Rows::ForwardedOfVlan);
+                let front = if has_vlans { vec![VLAN] } else { Vec::new() };
+                let all = self.forwards().into_iter().filter(|_| has_vlans == self.farm.has_vlans(self.device));
+                let name = |(_, hardware): (u32, [u8; 6])| [front.clone(), hardware.map(u32::from).to_vec()].concat();
+                all.map(name).collect()
+            }
             Rows::Physical => {
                 self.reached().map(|(port, address)| [vec![index(port)], any(&address)].concat()).collect()
             }
@@ -206,6 +229,12 @@ impl<'f> View<'f> {
     fn reached(&self) -> impl Iterator<Item = (u32, IpAddr)> {
         let interfaces = self.farm.settings().interfaces;
         self.farm.reached(self.device).into_iter().filter(move |(port, _)| *port < interfaces)
+    }
+
+    /// Interfaces and the hardware addresses behind them.
+    fn forwards(&self) -> Vec<(u32, [u8; 6])> {
+        let all = self.farm.forwards(self.device).into_iter();
+        all.map(|(interface, address)| (interface, self.hardware_of(&arcs(&address)))).collect()
     }
 
     fn scalar(&self, front: &[u32], object: u32, out: &mut Vec<u8>) -> Result<(), Absent> {
@@ -250,6 +279,13 @@ impl<'f> View<'f> {
             Rows::AnyAddresses => self.any_address(column, row, out)?,
             Rows::Arp => self.arp(column, row, out)?,
             Rows::Physical => self.physical(column, row, out)?,
+            Rows::BridgePorts => {
+                let port = *row.first()?;
+                let number = if column == 1 { port } else { self.numbering.index(port - 1) };
+                ber::put_integer(out, tag::INTEGER, number.into());
+            }
+            Rows::Forwarded => self.forwarded(column, row, out)?,
+            Rows::ForwardedOfVlan => self.forwarded(column, row.get(1..)?, out)?,
         }
         Some(())
     }
@@ -332,6 +368,17 @@ impl<'f> View<'f> {
             4 => ber::put(out, tag::OCTET_STRING, &self.hardware_of(row.get(3..)?)),
             6 => ber::put_integer(out, tag::INTEGER, 3),
             _ => ber::put_integer(out, tag::INTEGER, 1),
+        }
+        Some(())
+    }
+
+    /// `dot1dTpFdbEntry`, `dot1qTpFdbEntry`: ports are numbered from 1 in the order of interfaces; learned.
+    fn forwarded(&self, column: u32, row: &[u32], out: &mut Vec<u8>) -> Option<()> {
+        let (interface, hardware) = self.forwards().into_iter().find(|(_, hardware)| hardware.map(u32::from) == row)?;
+        match column {
+            1 => ber::put(out, tag::OCTET_STRING, &hardware),
+            2 => ber::put_integer(out, tag::INTEGER, i64::from(interface) + 1),
+            _ => ber::put_integer(out, tag::INTEGER, 3),
         }
         Some(())
     }

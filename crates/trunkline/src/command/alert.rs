@@ -25,6 +25,7 @@ use trunkline_kit::exit::Exit;
 #[command(after_help = "Examples:\n  \
     trunkline alert list                               what is an alert now; exit code 3 if there is one\n  \
     trunkline alert history --limit 20                 what was one\n  \
+    trunkline alert show 4f3a2c1d                      all of one: values, who was told, what came of it\n  \
     trunkline alert check rules.toml                   every mistake at once, with line and column\n  \
     trunkline alert test noc                           a message by the channel 'noc'\n  \
     trunkline alert acknowledge 4f3a2c1d               whoever has the alert: it is not escalated any more\n  \
@@ -53,6 +54,14 @@ enum Order {
         /// How many
         #[arg(long, value_name = "N", default_value_t = 100)]
         limit: usize,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Show one alert, over or not: what is known of it, and what happened to it
+    Show {
+        /// Its identifier, or the beginning or the end of it
+        #[arg(value_name = "ID")]
+        alert: String,
         #[command(flatten)]
         place: Place,
     },
@@ -201,6 +210,10 @@ impl Alert {
                 let reply = place.ask(&json!({ "do": "history", "limit": limit }))?;
                 tell(place, &reply, |reply, out| history(reply, terminal, out))
             }
+            Order::Show { alert, place } => {
+                let reply = place.ask(&json!({ "do": "alert", "alert": alert }))?;
+                tell(place, &reply, |reply, out| show(reply, terminal, out))
+            }
             Order::Rules { place } => {
                 let reply = place.ask(&json!({ "do": "rules" }))?;
                 tell(place, &reply, |reply, out| shown_rules(reply, terminal, out))
@@ -267,8 +280,7 @@ fn list(place: &Place, terminal: &Terminal) -> Result<Exit, Failure> {
             text("taken by").drops(1),
         ]);
         for alert in reply["alerts"].as_array().into_iter().flatten() {
-            let id = said(&alert["id"]);
-            let short = id.rsplit('-').next().unwrap_or_default().to_owned();
+            let short = short_id(&alert["id"]);
             let keys = [&alert["severity"], &alert["state"]].map(said);
             let (began, by) = (time(&alert["began"]), said(&alert["acknowledged"]["by"]));
             let rest = [began, figure(&alert["value"]), figure(&alert["limit"]), said(&alert["title"]), by];
@@ -287,10 +299,70 @@ fn list(place: &Place, terminal: &Terminal) -> Result<Exit, Failure> {
     Ok(if open == 0 && reply["fault"].is_null() { Exit::Done } else { Exit::Degraded })
 }
 
+/// The end of an identifier, by which an alert can be named.
+fn short_id(id: &Value) -> String {
+    said(id).rsplit('-').next().unwrap_or_default().to_owned()
+}
+
+/// What is known of an alert, then its course.
+fn show(alert: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", said(&alert["title"]))?;
+    if let Some(text) = alert["text"].as_str().filter(|text| !text.is_empty()) {
+        writeln!(out, "{text}")?;
+    }
+    let limit = match &alert["limit"] {
+        Value::Null => String::new(),
+        limit => format!(" (limit {})", figure(limit)),
+    };
+    let state = match alert["kept_back_by"].as_str() {
+        Some(by) => format!("{}, kept back by {by}", said(&alert["state"])),
+        None => said(&alert["state"]),
+    };
+    let about = [
+        ("id", said(&alert["id"])),
+        ("rule", said(&alert["rule"])),
+        ("bad is", said(&alert["condition"])),
+        ("severity", said(&alert["severity"])),
+        ("state", state),
+        ("began", time(&alert["began"])),
+        ("ended", time(&alert["ended"])),
+        ("value", format!("{}{limit}", figure(&alert["value"]))),
+        ("taken by", said(&alert["acknowledged"]["by"])),
+    ];
+    for (what, told) in about.iter().filter(|(_, told)| !told.is_empty()) {
+        writeln!(out, "{what:<10}{told}")?;
+    }
+    let shown = ["rule", "severity"];
+    for (name, value) in
+        alert["labels"].as_object().into_iter().flatten().filter(|(name, _)| !shown.contains(&&***name))
+    {
+        writeln!(out, "{:<10}{name} = {}", "label", said(value))?;
+    }
+    writeln!(out)?;
+    let columns = vec![text("at"), text("what"), text("to").drops(1), number("value"), text("why")];
+    rows(&alert["course"], columns, terminal, out, |step| {
+        let what = match step["what"].as_str() {
+            Some("state") => said(&step["state"]),
+            Some("acknowledged") => format!("acknowledged by {}", said(&step["by"])),
+            _ => format!("{} ({})", said(&step["outcome"]), tries(&step["attempts"])),
+        };
+        let why = if step["kept_back_by"].is_null() { said(&step["why"]) } else { said(&step["kept_back_by"]) };
+        vec![time(&step["at"]), what, said(&step["channel"]), figure(&step["value"]), why]
+    })
+}
+
+fn tries(attempts: &Value) -> String {
+    match attempts.as_u64() {
+        Some(1) => "1 try".to_owned(),
+        attempts => format!("{} tries", attempts.unwrap_or_default()),
+    }
+}
+
 fn history(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
-    let columns = vec![text("severity"), text("began"), text("ended"), number("value"), text("alert")];
+    let columns = vec![text("id"), text("severity"), text("began"), text("ended"), number("value"), text("alert")];
     rows(&reply["alerts"], columns, terminal, out, |alert| {
         vec![
+            short_id(&alert["id"]),
             said(&alert["severity"]),
             time(&alert["began"]),
             time(&alert["ended"]),

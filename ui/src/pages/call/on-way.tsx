@@ -86,7 +86,7 @@ function Nowhere(props: { way: CallWay }): JSX.Element {
         </For>
       </p>
       <p>
-        They are looked for in the addresses, networks and ARP tables of devices. Add the switches and routers near them: <code>trunkline graph add NAME ADDRESS</code>.
+        They are looked for in the addresses, networks, ARP and forwarding tables of devices. Add the switches and routers near them: <code>trunkline graph add NAME ADDRESS</code>.
       </p>
     </Empty>
   );

@@ -116,7 +116,11 @@ pub fn carry_out(served: &Served, order: Value) -> Result<Value, Fault> {
         }
         Order::Status {} => Ok(told::status(&alerts.view(), &alerts.rules(), &alerts.samples())),
         Order::Alerts(wanted) => alerts.look(|view| asked::alerts(view, &alerts.rules(), &wanted)),
-        Order::Alert { alert } => alerts.look(|view| asked::alert(view, &alerts.rules(), &alert)),
+        Order::Alert { alert } => alerts.look(|view| {
+            let past = view.past.iter().map(|past| id_of(&past.incident));
+            let id = only(view.incidents.iter().map(id_of).chain(past), &alert, "alert")?;
+            asked::alert(view, &alerts.rules(), id)
+        }),
         Order::Pending(part) => alerts.look(|view| asked::pending(view, &alerts.rules(), &part)),
         Order::Rule { rule, after, limit } => asked::rule(served, &rule, &after, limit),
         Order::Summary {} => Ok(alerts.look(|view| asked::summary(view, &alerts.rules()))),

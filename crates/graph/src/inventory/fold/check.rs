@@ -1,7 +1,7 @@
 //! Whether a change can be: names, numbers and limits.
 
 use super::Refusal;
-use crate::inventory::around::{ADDRESSES_MAX, HOSTS_MAX, NEIGHBOURS_MAX};
+use crate::inventory::around::{ADDRESSES_MAX, HOSTS_MAX, NEIGHBOURS_MAX, STATIONS_MAX};
 use crate::inventory::entry::Change;
 use crate::inventory::shape::{Graph, Kind, Row, Site, Source, Template};
 use crate::inventory::tree::{Node, NodeKind};
@@ -67,6 +67,10 @@ impl Inventory {
             }
             Change::Hosts { device, hosts } => {
                 most("hosts of a device", hosts.count(), HOSTS_MAX)?;
+                known("device", *device, &self.devices)
+            }
+            Change::Stations { device, stations } => {
+                most("stations of a device", stations.count(), 2 * STATIONS_MAX)?;
                 known("device", *device, &self.devices)
             }
         }

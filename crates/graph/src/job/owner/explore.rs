@@ -204,7 +204,8 @@ impl Owner {
     /// What is around it, whose interfaces are known by now.
     fn take_around(&mut self, device: u32, findings: &Findings) -> bool {
         let told = surroundings(self.twin.newest(), device, &findings.around);
-        for (what, left_out) in ["neighbours", "addresses", "hosts (ARP)"].into_iter().zip(told.left_out) {
+        let all = ["neighbours", "addresses", "hosts (ARP)", "hardware addresses"];
+        for (what, left_out) in all.into_iter().zip(told.left_out) {
             if left_out > 0 {
                 self.trouble(format!("device {device}: {left_out} {what} are left out"));
             }

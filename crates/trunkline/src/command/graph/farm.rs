@@ -58,6 +58,9 @@ pub struct FarmCommand {
     /// A host in the ARP table of a device, behind an interface (from 0 on): 10.0.0.7,25,5; may be repeated
     #[arg(long, value_name = "ADDRESS,DEVICE,INTERFACE", value_parser = host)]
     host: Vec<Host>,
+    /// A host in the forwarding table of a device, behind an interface: 10.0.0.7,49,3; may be repeated
+    #[arg(long, value_name = "ADDRESS,DEVICE,INTERFACE", value_parser = host)]
+    station: Vec<Host>,
     /// An address of a device, and the network in which it is: 10.0.0.1/24,25,5; may be repeated
     #[arg(long, value_name = "ADDRESS/BITS,DEVICE,INTERFACE", value_parser = gateway)]
     gateway: Vec<Gateway>,
@@ -135,6 +138,7 @@ impl FarmCommand {
             dead_permille: self.dead_permille,
             v3_permille: self.v3_permille,
             hosts: self.host.clone(),
+            stations: self.station.clone(),
             gateways: self.gateway.clone(),
             drops: self.drops.clone(),
             ..Settings::default()

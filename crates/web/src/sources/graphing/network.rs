@@ -111,7 +111,8 @@ pub struct GraphPlace {
     pub row: Option<u32>,
     /// The interface.
     pub interface: Option<String>,
-    /// `own` (it is the device's), `host` (ARP, neighbours of IPv6) or `network`.
+    /// `own` (it is the device's), `next` (its neighbour by LLDP), `port` (behind that port of it, by its forwarding
+    /// table), `host` (ARP, neighbours of IPv6) or `network`.
     pub how: String,
     /// Why it is told, in words.
     pub why: String,
