@@ -78,7 +78,10 @@ impl Here {
         let graphs = Graphs::open(&folder.path().join("graphs"), &options()).unwrap();
         let handle = graphs.handle().clone();
         let ids: BTreeMap<usize, u32> = places.iter().map(|place| (*place, add(&handle, &served, *place))).collect();
-        let is_known = |id: &u32| handle.inventory().around(*id).is_some_and(|around| !around.hosts.all.is_empty());
+        let is_known = |id: &u32| {
+            let inventory = handle.inventory();
+            inventory.around(*id).is_some_and(|around| around.hosts.count() + around.stations.count() > 0)
+        };
         eventually("all devices told what is around them", || ids.values().all(is_known));
         Here { served, graphs, folder, ids }
     }
