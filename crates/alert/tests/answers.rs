@@ -305,6 +305,7 @@ fn who_sees_some_devices_is_told_of_their_alerts_alone() {
     let answers: Vec<Value> = [json!({ "do": "named" })]
         .into_iter()
         .chain(asked)
+        .chain(hidden.iter().map(|id| json!({ "do": "alert", "alert": id })))
         .map(|question| json!({ "question": question, "answer": world.ask(&question) }))
         .collect();
     let told = |at: usize| &answers[1 + questions.len() + at]["answer"];

@@ -119,9 +119,7 @@ pub fn carry_out(served: &Served, order: Value) -> Result<Value, Fault> {
         }
         Order::Status {} => Ok(told::status(&alerts.view(), &alerts.rules(), &alerts.samples())),
         Order::Alerts(wanted) => alerts.look(|view| asked::alerts(view, &alerts.rules(), &wanted)),
-        Order::Alert { alert, seen } => {
-            alerts.look(|view| asked::alert(view, &alerts.rules(), &alert, seen.as_ref()))
-        }
+        Order::Alert { alert, seen } => alerts.look(|view| asked::alert(view, &alerts.rules(), &alert, seen.as_ref())),
         Order::Pending(part) => alerts.look(|view| asked::pending(view, &alerts.rules(), &part)),
         Order::Rule { rule, after, limit } => asked::rule(served, &rule, &after, limit),
         Order::Summary { seen } => Ok(alerts.look(|view| asked::summary(view, &alerts.rules(), seen.as_ref()))),
