@@ -1,5 +1,5 @@
-//! What those see live from whom some devices or graphs are hidden: the same seconds, with their own alerts. Who sees the
-//! same part gets the same octets.
+//! What those see live from whom some devices or graphs are hidden: the same seconds, with their own alerts. Who sees
+//! the same part gets the same octets.
 
 use super::LiveAlerts;
 use crate::auth::GraphScope;
