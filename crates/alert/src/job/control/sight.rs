@@ -1,5 +1,6 @@
 //! What of alerts somebody may see: those of devices, graphs and data sources that are seen, and those that are of
-//! none. Who asks finds out which these are, by the numbers that [`named`] tells; what nobody has found out is not seen.
+//! none. Who asks finds out which these are, by the numbers that [`named`] tells; what nobody has found out is not
+//! seen.
 
 use super::asked::pending_of;
 use crate::delivery::{Happened, Incident};
