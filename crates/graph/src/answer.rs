@@ -1,7 +1,7 @@
 //! What is asked about graphs, and its answers, in JSON: the pages and other programs see the inventory through them.
 //!
 //! A question is an object whose `do` says what is asked: `counts`, `devices`, `device`, `graphs`, `graph`, `trees`,
-//! `nodes`, `pictures`, `figures`, `graph-templates`, `credentials`, `templates`, `rights`, `map`, `near`; and
+//! `nodes`, `pictures`, `figures`, `graph-templates`, `credentials`, `templates`, `rights`, `seen`, `map`, `near`; and
 //! `realtime`, whose answer has what is read while it is asked ([`realtime`]). What is long comes in parts: `offset`
 //! and `limit`, and the answer says `total`. Where a [`View`] has a scope, what it does not show is answered as if it
 //! did not exist. [`order`] reads what somebody wants to be changed. Secrets go in by orders, and never come out.
@@ -27,6 +27,7 @@ pub use near::{ADDRESSES_MAX, PAIRS_MAX, STOPS_MAX, near_sources};
 pub use orders::{Added, added, order};
 pub use pictures::{PICTURES_MAX, ask_of};
 pub use realtime::{RealtimeAsk, Watched, realtime};
+pub use rights::SEEN_MAX;
 
 use crate::inventory::{Inventory, Search};
 use crate::picture::{Files, NoPicture};
@@ -159,6 +160,7 @@ pub fn answer(view: &View<'_>, question: &Value) -> Result<Value, Unanswered> {
         "credentials" => Ok(credentials(view)),
         "templates" => Ok(templates(view)),
         "rights" => Ok(rights::show(view)),
+        "seen" => rights::seen(view, asked),
         "map" => map::show(view, asked, &|id| view.sees_device(id)),
         "near" => near::show(view, asked, &|id| view.sees_device(id)),
         other => Err(Unanswered::Asked(format!("'{other}' is no question"))),

@@ -4,7 +4,7 @@ mod house;
 
 use house::House;
 use serde_json::{Value, json};
-use trunkline_graph::answer::{Polled, Unanswered, View, added, answer, order};
+use trunkline_graph::answer::{Polled, SEEN_MAX, Unanswered, View, added, answer, order};
 use trunkline_graph::inventory::around::{Address, Addresses, Hosts, HostsOf, Neighbour, Neighbours, OwnAddress};
 use trunkline_graph::inventory::order::Order;
 use trunkline_graph::inventory::{Change, GroupBy, Node, NodeKind, Search, Tree};
@@ -236,8 +236,11 @@ fn pictures_have_known_values_and_null_for_what_is_unknown() {
         json!({ "do": "dance" }),
         json!([]),
         json!({ "do": "graphs", "limit": 501 }),
+        json!({ "do": "seen", "devices": [1], "graphs": [1] }),
+        json!({ "do": "seen", "devices": [-1], "graphs": [], "sources": [] }),
+        json!({ "do": "seen", "devices": vec![1; SEEN_MAX + 1], "graphs": [], "sources": [] }),
     ] {
-        assert!(matches!(shown.ask(wrong.clone()), Err(Unanswered::Asked(_))), "{wrong}");
+        assert!(matches!(shown.ask(wrong.clone()), Err(Unanswered::Asked(_))), "{}", wrong["do"]);
     }
     drop(shown.folder);
 }
@@ -450,6 +453,8 @@ fn what_the_web_is_tested_with_is_what_is_told() {
         json!({ "do": "graph-templates", "graphs": [graph] }),
         json!({ "do": "rights" }),
         scoped(json!({ "do": "rights" })),
+        // What alerts name in `crates/alert/tests/answers-of-some.json`.
+        scoped(json!({ "do": "seen", "devices": [1, 3], "graphs": [3, 4, 5, 23, 25], "sources": [3, 4, 5, 23, 25] })),
         scoped(json!({ "do": "counts" })),
         scoped(json!({ "do": "devices" })),
         scoped(json!({ "do": "device", "id": 1 })),

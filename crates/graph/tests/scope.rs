@@ -292,6 +292,10 @@ proptest! {
             filtered.retain(|graph| graphs.contains(graph));
             prop_assert_eq!(ids(&world.all(Some(seen), question.clone(), "graphs")), filtered, "{}", question);
         }
+        let all: Vec<u32> = (0..64).collect();
+        let ask = json!({ "do": "seen", "devices": all, "graphs": all, "sources": all });
+        let told = world.ask(Some(seen), &ask).unwrap();
+        prop_assert_eq!((&told["devices"], &told["graphs"]), (&json!(devices), &json!(graphs)));
         check_ids(world, seen, &devices, &graphs)?;
         check_places(world, plain, seen, &devices, &graphs)?;
     }
@@ -379,6 +383,13 @@ fn a_part_of_a_device_hides_its_rows_and_sources_too() {
     assert!(shorter("graphs") && shorter("sources"));
     let counts = |seen| world.ask(seen, &json!({ "do": "counts" })).unwrap()["sources"].as_u64().unwrap();
     assert!(counts(Some(&seen)) < counts(None));
+    // Who asks which of them are seen is told as many.
+    let sources: Vec<u32> = (1..200).collect();
+    let ask = json!({ "do": "seen", "devices": [3, 99], "graphs": [], "sources": sources });
+    let told = |seen| world.ask(seen, &ask).unwrap();
+    let count = |told: &Value| told["sources"].as_array().unwrap().len() as u64;
+    assert_eq!((count(&told(Some(&seen))), count(&told(None))), (counts(Some(&seen)), counts(None)));
+    assert_eq!(told(Some(&seen))["devices"], json!([3]));
 }
 
 #[test]

@@ -331,7 +331,9 @@ impl Who {
     pub async fn is_still(&self, web: &Web) -> bool {
         let (bearer, cookie) = (self.rest.bearer.clone(), self.rest.cookie.clone());
         let now = viewer_of(web, bearer, cookie, true, moment::now_ns()).await;
-        now.is_ok_and(|viewer| viewer.permissions == self.viewer.permissions)
+        now.is_ok_and(|viewer| {
+            (viewer.permissions, viewer.graphs) == (self.viewer.permissions, self.viewer.graphs.clone())
+        })
     }
 
     /// Refuses what is not allowed.
@@ -340,6 +342,14 @@ impl Who {
     /// [`Kind::Forbidden`].
     pub fn need(&self, permission: Permission) -> Result<(), Problem> {
         self.viewer.need(permission).map_err(|refusal| self.refused(refusal))
+    }
+
+    /// Refuses what is of all devices and graphs to somebody from whom some are hidden.
+    ///
+    /// # Errors
+    /// [`Kind::Forbidden`].
+    pub fn need_all_graphs(&self) -> Result<(), Problem> {
+        self.viewer.need_all_graphs().map_err(|refusal| self.refused(refusal))
     }
 
     /// A refusal as the problem that is answered; [`gate`] writes down who was refused what.

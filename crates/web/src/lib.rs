@@ -29,6 +29,7 @@ mod paths;
 mod problem;
 pub mod room;
 pub mod server;
+mod sight;
 pub mod sources;
 mod spool;
 mod state;

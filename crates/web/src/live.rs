@@ -1,13 +1,14 @@
-//! What is live: one task looks once a second, and all clients get the same octets. A client that is slow misses
-//! frames, never holds one up.
+//! What is live: one task looks once a second, and all clients that see the same get the same octets. A client that is
+//! slow misses frames, never holds one up.
 
 mod alerts;
 mod attention;
 mod ended;
 mod history;
+mod parts;
 mod rates;
 
-use crate::auth::mask;
+use crate::auth::{GraphScope, mask};
 use crate::moment;
 use crate::paths;
 use crate::sources::{CallUp, CallsUp, LiveSnapshot};
@@ -21,13 +22,14 @@ pub use ended::CallBrief;
 use ended::Ended;
 use history::History;
 pub use history::{HISTORY_EVERY_S, Moment};
+use parts::Parts;
 use rates::Ratings;
 pub use rates::{LastMinute, Rates};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
@@ -64,6 +66,13 @@ pub struct Status {
 }
 
 impl Status {
+    /// With what is to be said of alerts, which comes first.
+    fn with(mut self, alerts: Option<&LiveAlerts>) -> Self {
+        let attention = alerts.map(|alerts| alerts.attention.clone()).unwrap_or_default();
+        self.attention.splice(0..0, attention);
+        self
+    }
+
     /// For who may not see whole numbers.
     pub fn masked(mut self) -> Self {
         self.last_minute.worst.iter_mut().for_each(CallBrief::mask);
@@ -103,8 +112,10 @@ pub struct Feed {
     masked: watch::Sender<Bytes>,
     clients: AtomicUsize,
     of_users: Mutex<HashMap<Owner, usize>>,
+    /// What was found last, without what is to be said of alerts.
     last: Mutex<Option<Status>>,
     alerts: Mutex<LiveAlerts>,
+    parts: Mutex<Parts>,
     history: Mutex<History>,
 }
 
@@ -112,8 +123,8 @@ impl Default for Feed {
     fn default() -> Self {
         let (whole, masked) = (watch::Sender::new(Bytes::new()), watch::Sender::new(Bytes::new()));
         let (clients, of_users) = (AtomicUsize::new(0), Mutex::default());
-        let (last, alerts, history) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Feed { whole, masked, clients, of_users, last, alerts, history }
+        let (last, alerts, parts, history) = (Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default());
+        Feed { whole, masked, clients, of_users, last, alerts, parts, history }
     }
 }
 
@@ -123,9 +134,18 @@ impl Feed {
         self.clients.load(Ordering::Relaxed)
     }
 
-    /// The last status, with whole numbers; none if nothing runs.
-    pub fn last(&self) -> Option<Status> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The last status as somebody with a scope sees it, with whole numbers; none if nothing runs.
+    pub fn last(&self, scope: Option<&GraphScope>) -> Option<Status> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let alerts = match scope {
+            None => Some(self.alerts()),
+            Some(scope) => self.parts().alerts(scope),
+        };
+        Some(last.with(alerts.as_ref()))
+    }
+
+    fn parts(&self) -> MutexGuard<'_, Parts> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What is open of alerts, as it was told last.
@@ -147,12 +167,13 @@ impl Feed {
 pub struct Watching {
     web: Arc<Web>,
     user: Owner,
+    scope: Option<Arc<GraphScope>>,
     frames: watch::Receiver<Bytes>,
 }
 
 impl Watching {
-    /// Begins to watch; none if too many do, in all or of this user.
-    pub fn begin(web: &Arc<Web>, user: Owner, masked: bool) -> Option<Self> {
+    /// Begins to watch what somebody with a scope sees; none if too many do, in all or of this user.
+    pub fn begin(web: &Arc<Web>, user: Owner, masked: bool, scope: Option<Arc<GraphScope>>) -> Option<Self> {
         let feed = &web.feed;
         let mut of_users = feed.of_users.lock().unwrap_or_else(PoisonError::into_inner);
         let own = of_users.get(&user).copied().unwrap_or_default();
@@ -163,11 +184,15 @@ impl Watching {
         feed.clients.fetch_add(1, Ordering::Relaxed);
         of_users.insert(user, own + 1);
         drop(of_users);
-        let mut frames = if masked { feed.masked.subscribe() } else { feed.whole.subscribe() };
+        let mut frames = match &scope {
+            Some(scope) => feed.parts().begin(scope, masked),
+            None if masked => feed.masked.subscribe(),
+            None => feed.whole.subscribe(),
+        };
         if !frames.borrow().is_empty() {
             frames.mark_changed();
         }
-        Some(Watching { web: Arc::clone(web), user, frames })
+        Some(Watching { web: Arc::clone(web), user, scope, frames })
     }
 
     /// The next frame, or the newest if several have come; none when the server ends.
@@ -183,6 +208,7 @@ impl Watching {
 impl Drop for Watching {
     fn drop(&mut self) {
         let feed = &self.web.feed;
+        self.scope.iter().for_each(|scope| feed.parts().end(scope));
         let mut of_users = feed.of_users.lock().unwrap_or_else(PoisonError::into_inner);
         feed.clients.fetch_sub(1, Ordering::Relaxed);
         match of_users.get_mut(&self.user) {
@@ -245,18 +271,28 @@ impl Looking {
     fn idle(&mut self, web: &Web, tick: u64, health: &[String]) {
         *web.feed.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let alerts = web.feed.alerts();
-        if tick % IDLE_EVERY != 0 && alerts == self.alerts {
-            return;
-        }
+        let is_due = tick % IDLE_EVERY == 0;
         let told = Some(health.join("; ")).filter(|text| !text.is_empty());
         let why = told.unwrap_or_else(|| "No capture runs here: what is shown is what the store holds.".to_owned());
-        let mut frame = String::new();
-        event(&mut frame, "idle", &Idle { why });
-        event(&mut frame, "alerts", &alerts);
-        heartbeat(&mut frame);
-        web.feed.whole.send_replace(Bytes::from(frame.clone()));
-        web.feed.masked.send_replace(Bytes::from(frame));
-        self.alerts = alerts;
+        let frame = |alerts: Option<&LiveAlerts>| {
+            let mut frame = String::new();
+            event(&mut frame, "idle", &Idle { why: why.clone() });
+            alerts.into_iter().for_each(|alerts| event(&mut frame, "alerts", alerts));
+            heartbeat(&mut frame);
+            Bytes::from(frame)
+        };
+        if is_due || alerts != self.alerts {
+            let frame = frame(Some(&alerts));
+            web.feed.whole.send_replace(frame.clone());
+            web.feed.masked.send_replace(frame);
+            self.alerts = alerts;
+        }
+        for part in web.feed.parts().iter_mut().filter(|part| is_due || part.is_new() || part.alerts != part.told) {
+            let frame = frame(part.alerts.as_ref());
+            part.whole.send_replace(frame.clone());
+            part.masked.send_replace(frame);
+            part.told = part.alerts.clone();
+        }
     }
 
     async fn at(&mut self, web: &Arc<Web>, mut snapshot: LiveSnapshot, mut up: CallsUp, health: Vec<String>) {
@@ -273,24 +309,34 @@ impl Looking {
         last_minute.worst = self.ended.worst();
         rates.answer_ratio = last_minute.answer_ratio();
         self.alerts = web.feed.alerts();
-        let mut attention = self.alerts.attention.clone();
-        attention.extend(self.look.at(web, &snapshot, &rates, &self.ratings).await);
+        let attention = self.look.at(web, &snapshot, &rates, &self.ratings).await;
         web.feed.history.lock().unwrap_or_else(PoisonError::into_inner).take(&snapshot, &rates);
         up.calls.truncate(UP_LISTED_MAX);
         let (at, since) = (rfc3339(snapshot.at_ns), rfc3339(snapshot.since_ns));
         let status = Status { at, since, snapshot, rates, attention, last_minute };
         let calls = LiveCalls { total: up.total, up: up.calls, ended: self.ended.listed() };
-        web.feed.whole.send_replace(frame(&status, &calls, &self.alerts));
         *web.feed.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(status.clone());
-        web.feed.masked.send_replace(frame(&status.masked(), &calls.masked(), &self.alerts));
+        let hidden = (status.clone().masked(), calls.clone().masked());
+        web.feed.whole.send_replace(frame(&status, &calls, Some(&self.alerts)));
+        web.feed.masked.send_replace(frame(&hidden.0, &hidden.1, Some(&self.alerts)));
+        for part in web.feed.parts().iter_mut() {
+            for (frames, (status, calls)) in [(&part.whole, (&status, &calls)), (&part.masked, (&hidden.0, &hidden.1))]
+            {
+                if frames.receiver_count() > 0 {
+                    frames.send_replace(frame(status, calls, part.alerts.as_ref()));
+                }
+            }
+            part.told = part.alerts.clone();
+        }
     }
 }
 
-fn frame(status: &Status, calls: &LiveCalls, alerts: &LiveAlerts) -> Bytes {
+/// The events of a second. What is open of alerts is left out where it was not asked yet.
+fn frame(status: &Status, calls: &LiveCalls, alerts: Option<&LiveAlerts>) -> Bytes {
     let mut frame = String::new();
-    event(&mut frame, "status", status);
+    event(&mut frame, "status", &status.clone().with(alerts));
     event(&mut frame, "calls", calls);
-    event(&mut frame, "alerts", alerts);
+    alerts.into_iter().for_each(|alerts| event(&mut frame, "alerts", alerts));
     heartbeat(&mut frame);
     Bytes::from(frame)
 }

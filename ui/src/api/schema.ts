@@ -256,7 +256,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How alerts stand: what is open, whether anybody can be told, and which rules watch nothing. */
+        /**
+         * How alerts stand: what is open, whether anybody can be told, and which rules watch nothing. What is counted is what
+         *     somebody sees.
+         */
         get: operations["get_alerts_status"];
         put?: never;
         post?: never;
@@ -2569,10 +2572,10 @@ export interface components {
         AlertStatus: {
             /**
              * Format: int64
-             * @description Messages that wait.
+             * @description Messages that wait; 0 for who does not see all devices.
              */
             messages_waiting: number;
-            /** @description Rules that watch nothing which was seen yet. */
+            /** @description Rules that watch nothing which was seen yet; none for who does not see all devices. */
             rules_without_subject: string[];
             /** @description Whether somebody looks after alerts beside these pages. */
             serving: boolean;
@@ -2689,7 +2692,8 @@ export interface components {
             pending: number;
             /**
              * Format: int64
-             * @description Grows when anything but a value has changed; begins anew with the program that looks after alerts.
+             * @description Another number when anything but a value has changed. That of all alerts grows, and begins anew with the program
+             *     that looks after them.
              */
             revision: number;
             /**
@@ -6990,7 +6994,10 @@ export interface components {
          * @enum {string}
          */
         LinkNext: "signed-in" | "setup" | "password";
-        /** @description Data of the event `alerts`: figures, and the names of rules; no device, and nobody's number. */
+        /**
+         * @description Data of the event `alerts`: figures, and the names of rules; no device, and nobody's number. Who sees some devices
+         *     alone is told of their alerts.
+         */
         LiveAlerts: {
             /** @description What somebody should look at. */
             attention: components["schemas"]["Attention"][];
@@ -7011,7 +7018,7 @@ export interface components {
             open: number;
             /**
              * Format: int64
-             * @description Grows when anything but a value has changed: what lists alerts asks again then.
+             * @description Another number when anything but a value has changed: what lists alerts asks again then.
              */
             revision: number;
             /** @description Whether somebody looks after alerts here. */
@@ -7578,6 +7585,11 @@ export interface components {
         };
         /** @description Who is signed in, and what they may do. */
         Session: {
+            /**
+             * @description Whether no device and no graph is hidden from them: rules, channels, silences and maintenance of alerts are for
+             *     those who see all.
+             */
+            all_graphs: boolean;
             /** @description What `X-CSRF-Token` has to hold. */
             csrf: string | null;
             /** @description Whether there is no administrator yet: a one-time link makes the first. */

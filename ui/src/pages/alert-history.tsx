@@ -18,6 +18,7 @@ import { Asked, asked, Pages, type Search } from "./alerts/asked";
 import { absent, kept } from "./alerts/kept";
 import { AlertsNav } from "./alerts/nav";
 import { WithAlerts } from "./alerts/nothing";
+import { RuleName } from "./alerts/rule";
 import { Severity } from "./alerts/severity";
 import { Subject } from "./alerts/subject";
 import { bound, figure } from "./alerts/words";
@@ -103,7 +104,7 @@ function Row(props: { alert: Alert }): JSX.Element {
         </span>
         <span class="alerts-facts">
           <Subject alert={alert()} />
-          <A href={`/alerts/rules/${alert().rule}`}>{alert().rule}</A>
+          <RuleName rule={alert().rule} />
         </span>
       </div>
       <span class="muted">{alert().acknowledged ? `taken by ${alert().acknowledged!.by}` : "nobody took it"}</span>

@@ -10,7 +10,7 @@ import { Tag } from "../parts/meaning";
 import { Empty, Loading, Trouble } from "../parts/states";
 import { Time } from "../parts/time";
 import { toast, toastError } from "../parts/toast";
-import { may } from "../session";
+import { mayKeepBack } from "../session";
 import { useAlertsAgain } from "./alerts/again";
 import { absent, kept } from "./alerts/kept";
 import { AlertsNav } from "./alerts/nav";
@@ -32,7 +32,7 @@ export default function Silences(): JSX.Element {
   return (
     <>
       <Head title="Silences">
-        <Show when={may("alerts.operate") && known(status)?.serving}>
+        <Show when={mayKeepBack() && known(status)?.serving}>
           <button class="button primary" onClick={() => setSearch({ new: "1" })}>
             Keep alerts back …
           </button>
@@ -60,7 +60,7 @@ export default function Silences(): JSX.Element {
           )}
         </Match>
       </Switch>
-      <Show when={search.new && may("alerts.operate")}>
+      <Show when={search.new && mayKeepBack()}>
         <SilenceDialog device={search.device} close={() => setSearch({ new: undefined, device: undefined }, { replace: true })} done={() => void again.refetch()} />
       </Show>
     </>
@@ -93,7 +93,7 @@ function By(props: { all: AlertSilences; end: (id: string) => void }): JSX.Eleme
                 <th scope="col">Until</th>
                 <th scope="col">By</th>
                 <th scope="col">Why</th>
-                <Show when={may("alerts.operate")}>
+                <Show when={mayKeepBack()}>
                   <th scope="col">
                     <span class="sr">What can be done</span>
                   </th>
@@ -118,7 +118,7 @@ function By(props: { all: AlertSilences; end: (id: string) => void }): JSX.Eleme
                     </td>
                     <td>{silence.by}</td>
                     <td>{silence.why || "–"}</td>
-                    <Show when={may("alerts.operate")}>
+                    <Show when={mayKeepBack()}>
                       <td>
                         <button class="button" aria-label={`End the silence of ${everything(silence.when)}`} onClick={() => props.end(silence.id)}>
                           End it

@@ -14,11 +14,12 @@ import { Tag } from "../parts/meaning";
 import { Loading, Trouble } from "../parts/states";
 import { Time } from "../parts/time";
 import { toast, toastError } from "../parts/toast";
-import { may } from "../session";
+import { may, mayKeepBack, seesAllGraphs } from "../session";
 import { ms, span } from "../time";
 import { useAlertsAgain } from "./alerts/again";
 import { kept } from "./alerts/kept";
 import { AlertsNav } from "./alerts/nav";
+import { RuleName } from "./alerts/rule";
 import { Severity } from "./alerts/severity";
 import { SilenceDialog } from "./alerts/silence-dialog";
 import { Subject } from "./alerts/subject";
@@ -39,7 +40,7 @@ export default function OneAlert(): JSX.Element {
       .catch(toastError);
   useKeys([
     { keys: "t", what: "Take care of the alert", run: () => mayTake() && acknowledge() },
-    { keys: "m", what: "Mute: keep the alert back for a time", run: () => may("alerts.operate") && isOpen() && setSilencing(true) },
+    { keys: "m", what: "Mute: keep the alert back for a time", run: () => mayKeepBack() && isOpen() && setSilencing(true) },
   ]);
   return (
     <>
@@ -49,7 +50,7 @@ export default function OneAlert(): JSX.Element {
             Take care of it
           </button>
         </Show>
-        <Show when={may("alerts.operate") && isOpen()}>
+        <Show when={mayKeepBack() && isOpen()}>
           <button class="button" onClick={() => setSilencing(true)}>
             Keep back …
           </button>
@@ -92,7 +93,7 @@ function Facts(props: { alert: AlertFull }): JSX.Element {
     ["Value now", figure(alert().ended ? null : alert().value)],
     ["Value when it began", figure(alert().value_began)],
     ["Bad is", bound(alert().condition) || "the rule is not there any more"],
-    ["Rule", <A href={`/alerts/rules/${alert().rule}`}>{alert().rule}</A>],
+    ["Rule", <RuleName rule={alert().rule} />],
     ["Who takes care of it", alert().acknowledged ? <>{alert().acknowledged!.by}, since <Time at={alert().acknowledged!.at} shape="short" /></> : "nobody"],
     ["Told by route", alert().told.join(", ") || (alert().routes.length > 0 ? `nobody yet (${alert().routes.join(", ")})` : "no route takes it")],
   ];
@@ -199,7 +200,7 @@ function Step(props: { step: AlertStep }): JSX.Element {
       </Match>
       <Match when={step().what === "told"}>
         <span>
-          {step().escalation === null ? "Told" : `Told as nobody had it (step ${step().escalation})`} by the channel <A href="/alerts/channels">{step().channel}</A>, route {step().route}: <Tag meaning={meaningOfOutcome(step().outcome ?? "")}>{step().outcome}</Tag>
+          {step().escalation === null ? "Told" : `Told as nobody had it (step ${step().escalation})`} by the channel <Channel name={step().channel ?? ""} />, route {step().route}: <Tag meaning={meaningOfOutcome(step().outcome ?? "")}>{step().outcome}</Tag>
           {(step().attempts ?? 1) > 1 ? ` after ${step().attempts} attempts` : ""}
           {step().why ? `: ${step().why}` : ""}
         </span>
@@ -211,5 +212,13 @@ function Step(props: { step: AlertStep }): JSX.Element {
         </span>
       </Match>
     </Switch>
+  );
+}
+
+function Channel(props: { name: string }): JSX.Element {
+  return (
+    <Show when={seesAllGraphs()} fallback={<span>{props.name}</span>}>
+      <A href="/alerts/channels">{props.name}</A>
+    </Show>
   );
 }

@@ -12,13 +12,14 @@ import { useRowKeys } from "../parts/row-keys";
 import { Empty, Loading, Trouble } from "../parts/states";
 import { Time } from "../parts/time";
 import { toast, toastError } from "../parts/toast";
-import { may } from "../session";
+import { may, mayKeepBack, seesAllGraphs } from "../session";
 import { ago, ms } from "../time";
 import { useAlertsAgain } from "./alerts/again";
 import { Asked, asked, Pages, PAGE, type Search } from "./alerts/asked";
 import { absent, kept } from "./alerts/kept";
 import { AlertsNav } from "./alerts/nav";
 import { WithAlerts } from "./alerts/nothing";
+import { RuleName } from "./alerts/rule";
 import { Severity } from "./alerts/severity";
 import { SilenceDialog } from "./alerts/silence-dialog";
 import { Subject } from "./alerts/subject";
@@ -47,15 +48,15 @@ export default function OpenAlerts(): JSX.Element {
     else toast("Go to an alert with j and k first", "bad");
   };
   if (may("alerts.operate")) {
-    useKeys([
-      { keys: "t", what: "Take care of the alert", run: () => chosen((alert) => !alert.acknowledged && acknowledge(alert)) },
-      { keys: "m", what: "Mute: keep the alert back for a time", run: () => chosen(setSilencing) },
-    ]);
+    useKeys([{ keys: "t", what: "Take care of the alert", run: () => chosen((alert) => !alert.acknowledged && acknowledge(alert)) }]);
+  }
+  if (mayKeepBack()) {
+    useKeys([{ keys: "m", what: "Mute: keep the alert back for a time", run: () => chosen(setSilencing) }]);
   }
   return (
     <>
       <Head title="Alerts" about={<Show when={known(status)?.summary}>{(summary) => <span class="muted">{about(summary())}</span>}</Show>}>
-        <Show when={may("alerts.operate") && known(status)?.serving}>
+        <Show when={mayKeepBack() && known(status)?.serving}>
           <A class="button" href="/alerts/silences?new=1">
             Keep back …
           </A>
@@ -151,7 +152,7 @@ function Row(props: { alert: Alert; acknowledge: (alert: Alert) => void; silence
         </span>
         <span class="alerts-facts">
           <Subject alert={alert()} />
-          <A href={`/alerts/rules/${alert().rule}`}>{alert().rule}</A>
+          <RuleName rule={alert().rule} />
         </span>
       </div>
       <div class="row">
@@ -171,7 +172,7 @@ function Row(props: { alert: Alert; acknowledge: (alert: Alert) => void; silence
             </span>
           )}
         </Show>
-        <Show when={may("alerts.operate")}>
+        <Show when={mayKeepBack()}>
           <button class="button" aria-label={`Keep back: ${alert().title}`} onClick={() => props.silence(alert())}>
             Keep back
           </button>
@@ -186,7 +187,7 @@ function NoAlert(props: { filtered: boolean; status: AlertStatus }): JSX.Element
     <Empty icon={props.filtered ? "search" : "good"} title={props.filtered ? "No open alert is like that" : "No alert is open"}>
       <Show when={!props.filtered} fallback={<A href="/alerts">All that are open</A>}>
         <p>
-          {of(props.status.summary?.rules ?? 0, "rule is", "rules are")} looked at.{" "}
+          {of(props.status.summary?.rules ?? 0, "rule is", "rules are")} looked at{seesAllGraphs() ? "" : "; alerts of devices and graphs that are hidden from you are not shown"}.{" "}
           <Show when={props.status.rules_without_subject.length > 0}>
             {of(props.status.rules_without_subject.length, "rule watches", "rules watch")} nothing that was seen yet: <A href="/alerts/rules">rules</A>.
           </Show>
@@ -209,7 +210,7 @@ function Pending(props: { pending: AlertsPending }): JSX.Element {
             <li>
               <Severity of={one.severity} />
               <span>{one.subject}</span>
-              <A href={`/alerts/rules/${one.rule}`}>{one.rule}</A>
+              <RuleName rule={one.rule} />
               <span class="muted">
                 {standing(one.standing, one.kept_back_by)}, since <Time at={one.since} shape="short" />
               </span>

@@ -5,6 +5,9 @@ use crate::delivery::{Kind, Notice};
 use crate::rule::{Condition, Rule};
 use std::collections::BTreeMap;
 
+/// What says of what a subject is: a label of the rule does not take its place, as who may see the alert goes by it.
+const OF_WHAT: [&str; 5] = ["device_id", "graph", "source", "metric", "table"];
+
 /// A label of a subject: the rule's, what is known of it, and those that each has.
 pub fn label<'s>(
     rule_name: &'s str,
@@ -18,7 +21,11 @@ pub fn label<'s>(
         "severity" => Some(rule.severity.name()),
         "subject" => Some(name),
         "device" => Some(&subject.device),
-        label => rule.labels.get(label).or_else(|| subject.fields.get(label)).map(String::as_str),
+        label => {
+            let (own, known) = (rule.labels.get(label), subject.fields.get(label));
+            let first = if OF_WHAT.contains(&label) { known.or(own) } else { own.or(known) };
+            first.map(String::as_str)
+        }
     }
 }
 

@@ -6,10 +6,14 @@
 //!   {"do":"silence","when":["device = edge-1"],"for_s":7200,"by":"anna"}  ->  {"silence":".."}
 //!   {"do":"acknowledge","alert":"0192..","by":"anna"}  ->  {"alert":".."}
 //! ```
+//!
+//! Who asks for somebody from whom devices are hidden asks first what alerts name (`named`), and then says what of that
+//! is seen (`seen`): the rest is answered as if it did not exist. What has no `seen` tells of all devices.
 
 mod asked;
 mod orders;
 mod reports;
+mod sight;
 mod told;
 
 use super::Alerts;

@@ -1,11 +1,15 @@
-//! What a scope shows, beside all that there is, and what each of its rules is about: for who makes rules.
+//! What a scope shows, beside all that there is, and what each of its rules is about: for who makes rules. And which of
+//! some things it shows: for who keeps something about them elsewhere.
 
-use super::View;
+use super::asked::Asked;
+use super::{Unanswered, View};
 use crate::scope::{Rule, Taken};
 use serde_json::{Value, json};
 
 /// Names that are told of each kind.
 const NAMES_MAX: usize = 20;
+/// Devices, graphs and data sources, of each, of which one question asks whether they are seen.
+pub const SEEN_MAX: usize = 50_000;
 
 /// Counts and first names, and for each level of the scope what its rules are about.
 pub(super) fn show(view: &View<'_>) -> Value {
@@ -17,6 +21,19 @@ pub(super) fn show(view: &View<'_>) -> Value {
         "devices": devices(view), "graphs": graphs(view), "trees": trees(view),
         "levels": levels.collect::<Vec<_>>(),
     })
+}
+
+/// Of devices, graphs and data sources those that there are and that are seen, in the order of the question.
+pub(super) fn seen(view: &View<'_>, asked: Asked<'_>) -> Result<Value, Unanswered> {
+    let inventory = view.inventory;
+    let of = |key: &str, is_seen: &dyn Fn(u32) -> bool| -> Result<Vec<u32>, Unanswered> {
+        Ok(asked.ids(key, SEEN_MAX)?.into_iter().filter(|id| is_seen(*id)).collect())
+    };
+    Ok(json!({
+        "devices": of("devices", &|id| inventory.devices().has(id) && view.sees_device(id))?,
+        "graphs": of("graphs", &|id| inventory.graphs().has(id) && view.sees_graph(id))?,
+        "sources": of("sources", &|id| inventory.sources().has(id) && view.sees_source(id))?,
+    }))
 }
 
 fn about(view: &View<'_>, rule: &Rule) -> Value {

@@ -12,9 +12,10 @@ use crate::guard::Who;
 use crate::moment;
 use crate::paths;
 use crate::problem::{Kind, Problem};
+use crate::sight::Sight;
 use crate::sources::{
     Alert, AlertCalls, AlertFull, AlertPending, AlertSilence, AlertSilences, AlertStep, AlertSummary, AlertWindow,
-    Alerting, Alerts, AlertsPending, SourceError,
+    Alerts, AlertsPending, SourceError,
 };
 use crate::state::Web;
 use axum::Json;
@@ -33,17 +34,17 @@ const ID_CHARACTERS: usize = 36;
 const SEVERITIES: [&str; 3] = ["info", "warning", "critical"];
 const STATES: [&str; 4] = ["firing", "firing again", "suppressed", "unknown"];
 
-/// What there is to ask, or that there is nothing.
-fn alerting(web: &Web) -> Result<Arc<dyn Alerting>, Problem> {
+/// What there is to ask as somebody may see it, or that there is nothing.
+fn sight(web: &Web, who: &Who) -> Result<Sight, Problem> {
     let absent = || Problem::new(Kind::NotFound, "These pages know of no alerts.");
-    web.sources.alerting.clone().ok_or_else(absent)
+    Sight::of(&web.sources, who.viewer.graphs.clone()).ok_or_else(absent)
 }
 
-/// Asks on a thread that may wait, few at a time, and reads the answer. An error that names files of this machine names
-/// them as outside.
-async fn asked<T: DeserializeOwned>(web: &Arc<Web>, order: Value) -> Result<T, Problem> {
-    let alerting = alerting(web)?;
-    let asked = web.look(&web.alert_looks, move || alerting.ask(&order)).await?;
+/// Asks for somebody on a thread that may wait, few at a time, and reads the answer. An error that names files of this
+/// machine names them as outside.
+async fn asked<T: DeserializeOwned>(web: &Arc<Web>, who: &Who, order: Value) -> Result<T, Problem> {
+    let sight = sight(web, who)?;
+    let asked = web.look(&web.alert_looks, move || sight.ask(order)).await?;
     let answer = asked.map_err(|error| SourceError { text: paths::named(&error.text), ..error })?;
     serde_json::from_value(answer).map_err(|error| Problem::failed(format!("an answer about alerts: {error}")))
 }
@@ -57,7 +58,8 @@ fn id(what: &str, text: &str) -> Result<String, Problem> {
     }
 }
 
-/// An alert as somebody may see it: the one place where what names people, or devices that are not theirs, is hidden.
+/// An alert as somebody may see it: the one place where what names people is hidden. Which alerts they may see at all,
+/// [`Sight`] knows.
 fn seen_by(who: &Who, alert: &mut Alert) {
     let label = |name: &str| alert.labels.get(name).and_then(|text| text.parse().ok());
     (alert.device_id, alert.graph_id) = (label("device_id"), label("graph"));
@@ -97,13 +99,14 @@ pub struct AlertStatus {
     pub trouble: Option<String>,
     /// What is open; null where that is not known.
     pub summary: Option<AlertSummary>,
-    /// Messages that wait.
+    /// Messages that wait; 0 for who does not see all devices.
     pub messages_waiting: u64,
-    /// Rules that watch nothing which was seen yet.
+    /// Rules that watch nothing which was seen yet; none for who does not see all devices.
     pub rules_without_subject: Vec<String>,
 }
 
-/// How alerts stand: what is open, whether anybody can be told, and which rules watch nothing.
+/// How alerts stand: what is open, whether anybody can be told, and which rules watch nothing. What is counted is what
+/// somebody sees.
 #[utoipa::path(
     get, path = "/alerts/status", tag = "alerts",
     responses((status = 200, body = AlertStatus), (status = "4XX", body = schema::Problem))
@@ -117,12 +120,8 @@ pub async fn status(State(web): State<Arc<Web>>, who: Who) -> Result<Json<AlertS
         messages_waiting: 0,
         rules_without_subject: Vec::new(),
     };
-    let Some(alerting) = web.sources.alerting.clone() else { return Ok(Json(nothing)) };
-    let look = move || {
-        alerting
-            .serves()
-            .then(|| Ok((alerting.ask(&json!({ "do": "summary" }))?, alerting.ask(&json!({ "do": "status" }))?)))
-    };
+    let Ok(sight) = sight(&web, &who) else { return Ok(Json(nothing)) };
+    let look = move || sight.serves().then(|| summary_and_status(&sight));
     let answered: Option<Result<(Value, Value), SourceError>> = web.look(&web.alert_looks, look).await?;
     Ok(Json(match answered {
         None => nothing,
@@ -138,6 +137,13 @@ pub async fn status(State(web): State<Arc<Web>>, who: Who) -> Result<Json<AlertS
             AlertStatus { serving: true, trouble, summary, messages_waiting, rules_without_subject }
         }
     }))
+}
+
+fn summary_and_status(sight: &Sight) -> Result<(Value, Value), SourceError> {
+    let summary = sight.ask(json!({ "do": "summary" }))?;
+    // It counts messages and names rules of all devices.
+    let status = if sight.is_whole() { sight.ask(json!({ "do": "status" }))? } else { Value::Null };
+    Ok((summary, status))
 }
 
 /// Which alerts.
@@ -210,7 +216,7 @@ async fn part(web: &Arc<Web>, who: &Who, ask: AlertsAsk, past: bool) -> Result<J
         "names_alone": who.masked(), "from_s": second(span.from_ns), "to_s": second(span.to_ns),
         "offset": ask.offset.unwrap_or_default(), "limit": ask.limit,
     });
-    let mut alerts: Alerts = asked(web, order).await?;
+    let mut alerts: Alerts = asked(web, who, order).await?;
     alerts.alerts.iter_mut().for_each(|alert| seen_by(who, alert));
     Ok(Json(alerts))
 }
@@ -223,7 +229,7 @@ async fn part(web: &Arc<Web>, who: &Who, ask: AlertsAsk, past: bool) -> Result<J
 )]
 pub async fn show(State(web): State<Arc<Web>>, who: Who, Path(name): Path<String>) -> Result<Json<AlertFull>, Problem> {
     who.need(Permission::AlertsRead)?;
-    let mut full: AlertFull = asked(&web, json!({ "do": "alert", "alert": id("alert", &name)? })).await?;
+    let mut full: AlertFull = asked(&web, &who, json!({ "do": "alert", "alert": id("alert", &name)? })).await?;
     seen_by(&who, &mut full.alert);
     if who.masked() {
         full.course.iter_mut().for_each(mask::alert_step);
@@ -261,7 +267,7 @@ pub async fn pending(
     who.need(Permission::AlertsRead)?;
     let offset = ask.offset.unwrap_or_default();
     let order = json!({ "do": "pending", "device": ask.device, "offset": offset, "limit": ask.limit });
-    let mut part: AlertsPending = asked(&web, order).await?;
+    let mut part: AlertsPending = asked(&web, &who, order).await?;
     part.pending.iter_mut().for_each(|one: &mut AlertPending| {
         one.device = one.device.take().filter(|device| !device.is_empty());
         if who.masked() {
@@ -278,7 +284,8 @@ pub async fn pending(
 )]
 pub async fn silences(State(web): State<Arc<Web>>, who: Who) -> Result<Json<AlertSilences>, Problem> {
     who.need(Permission::AlertsRead)?;
-    let mut all: AlertSilences = asked(&web, json!({ "do": "silences" })).await?;
+    who.need_all_graphs()?;
+    let mut all: AlertSilences = asked(&web, &who, json!({ "do": "silences" })).await?;
     if who.masked() {
         all.silences.iter_mut().for_each(|silence: &mut AlertSilence| mask::alert_silence(silence));
         all.windows.iter_mut().for_each(|window: &mut AlertWindow| mask::alert_window(window));

@@ -41,12 +41,12 @@ pub enum LiveEvent {
 )]
 pub async fn watch(State(web): State<Arc<Web>>, who: Who) -> Result<Response, Problem> {
     who.need(Permission::CallsRead)?;
-    let watching = Watching::begin(&web, who.id(), who.masked());
+    let watching = Watching::begin(&web, who.id(), who.masked(), who.viewer.graphs.clone());
     let watching = watching.ok_or_else(|| Problem::new(Kind::Busy, "Too many watch already.").retry_after(30))?;
     let seen = (watching, who, web, Instant::now());
     let frames = stream::unfold(seen, |(mut watching, who, web, mut looked)| async move {
         let frame = watching.next().await?;
-        // Who signed out, or was locked out, or got another role meanwhile, sees no more.
+        // Who signed out, or was locked out, or got another role or other rules meanwhile, sees no more.
         if looked.elapsed() >= LOOK_AGAIN {
             looked = Instant::now();
             if !who.is_still(&web).await {

@@ -32,6 +32,9 @@ pub struct Session {
     pub csrf: Option<String>,
     /// What they may do.
     pub may: Vec<&'static str>,
+    /// Whether no device and no graph is hidden from them: rules, channels, silences and maintenance of alerts are for
+    /// those who see all.
+    pub all_graphs: bool,
     /// Version of the program.
     pub version: String,
     /// In which of its lives the program is.
@@ -80,6 +83,7 @@ async fn session(web: &Web, viewer: Option<&Viewer>) -> Result<Session, Problem>
         user: viewer.map(user),
         csrf: viewer.and_then(|v| v.csrf().map(str::to_owned)),
         may: viewer.map(|v| v.permissions.names()).unwrap_or_default(),
+        all_graphs: viewer.is_some_and(|v| v.graphs.is_none()),
         version: web.options.version.clone(),
         mode: web.options.mode,
         uploads: web.options.uploads && web.sources.reader.is_some(),

@@ -61,7 +61,7 @@ pub async fn show(State(web): State<Arc<Web>>, who: Who) -> Result<Json<System>,
     });
     let build = Build { version: web.options.version.clone(), mode: web.options.mode, pages: web.pages.are_built() };
     let days = days.await?;
-    let live = web.feed.last();
+    let live = web.feed.last(who.viewer.graphs.as_deref());
     let live = if who.masked() { live.map(Status::masked) } else { live };
     Ok(Json(System { live, history: web.feed.history(), history_every_s: HISTORY_EVERY_S, days, build }))
 }

@@ -80,6 +80,7 @@ mod tests {
             display_name: String::new(),
             role: Role::Viewer,
             permissions: Permissions::NONE,
+            graphs: None,
             must_change_password: false,
             how,
         }

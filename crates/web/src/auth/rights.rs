@@ -7,8 +7,9 @@ use super::desk::Desk;
 use super::refusal::Refusal;
 use super::role::{Permissions, Role};
 use super::users::{User, canonical, find};
-use super::viewer::Viewer;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// Most rules of a role or a user.
 pub const RULES_MAX: i64 = 200;
@@ -133,6 +134,18 @@ pub struct GraphScope {
     pub of_role: Vec<GraphRule>,
 }
 
+impl GraphScope {
+    /// What it is to the job of graphs.
+    pub fn told(&self) -> Value {
+        let level = |rules: &[GraphRule]| -> Value {
+            let rule =
+                |rule: &GraphRule| json!({ "allow": rule.allow, "kind": rule.about.name(), "value": rule.value });
+            rules.iter().map(rule).collect()
+        };
+        json!({ "everything": self.everything, "levels": [level(&self.of_user), level(&self.of_role)] })
+    }
+}
+
 /// The row of a role, or that of a user.
 struct Of(Option<&'static str>, Option<i64>);
 
@@ -149,14 +162,6 @@ impl Of {
 }
 
 impl Desk {
-    /// What a viewer may see of graphs; none is everything.
-    ///
-    /// # Errors
-    /// [`Refusal::Failed`].
-    pub fn graph_scope(&self, viewer: &Viewer) -> Result<Option<GraphScope>, Refusal> {
-        self.read(|c| scope(c, viewer.user_id, viewer.role))
-    }
-
     /// What users of a role, or a user, may see of graphs; none is everything.
     ///
     /// # Errors
@@ -273,10 +278,13 @@ impl Desk {
     }
 }
 
-/// What a user may do by their role: alerts name all devices and graphs, and are of those who may see all of these.
-pub(crate) fn permissions(c: &Connection, user: &User, mask_below: Role) -> Result<Permissions, Refusal> {
-    let of_role = Permissions::of(user.role, mask_below);
-    Ok(if scope(c, user.id, user.role)?.is_some() { of_role.of_some_graphs() } else { of_role })
+/// What a user may do by their role, and what they see of graphs; none is everything.
+pub(crate) fn rights(
+    c: &Connection,
+    user: &User,
+    mask_below: Role,
+) -> Result<(Permissions, Option<Arc<GraphScope>>), Refusal> {
+    Ok((Permissions::of(user.role, mask_below), scope(c, user.id, user.role)?.map(Arc::new)))
 }
 
 fn scope(c: &Connection, user: i64, role: Role) -> Result<Option<GraphScope>, Refusal> {
@@ -362,18 +370,20 @@ mod tests {
     }
 
     #[test]
-    fn who_sees_a_part_of_graphs_is_told_of_no_alerts() {
+    fn who_sees_a_part_of_graphs_reads_alerts_and_nothing_that_is_of_all() {
         let office = fixture();
         office.has_user("anna", Role::Support);
         let signed_in = office.signed_in("anna");
-        let may = |permission| {
-            let viewer = office.viewer_of_cookie(signed_in.cookie.expose(), NOW).unwrap();
-            viewer.may(permission)
-        };
-        assert!(may(Permission::AlertsRead) && may(Permission::AlertsOperate));
+        let viewer = || office.viewer_of_cookie(signed_in.cookie.expose(), NOW).unwrap();
+        assert_eq!((viewer().graphs.is_none(), viewer().need_all_graphs()), (true, Ok(())));
         office.set_graph_rule(&Whose::Role(Role::Support), false, About::Site, "London").unwrap();
-        assert!(!may(Permission::AlertsRead) && !may(Permission::AlertsOperate) && may(Permission::GraphsRead));
-        assert!(!office.signed_in("anna").viewer.may(Permission::AlertsRead));
+        let narrowed = viewer();
+        assert!(narrowed.may(Permission::AlertsRead) && narrowed.may(Permission::AlertsOperate));
+        assert!(matches!(narrowed.need_all_graphs(), Err(Refusal::Forbidden(why)) if why.contains("hidden")));
+        let scope = narrowed.graphs.unwrap();
+        assert_eq!(values(&scope.of_role), [(false, "London")]);
+        assert_eq!(scope.told()["levels"][1][0], json!({ "allow": false, "kind": "site", "value": "London" }));
+        assert_eq!(office.signed_in("anna").viewer.graphs, Some(scope));
     }
 
     #[test]

@@ -143,8 +143,6 @@ pub struct Permissions(u32);
 const RAW: [Permission; 3] = [Permission::MessagesRead, Permission::PacketsDownload, Permission::PacketsExtract];
 /// What no token may do: one that leaked would make others that outlive its end.
 const NEVER_IN_TOKENS: [Permission; 2] = [Permission::UsersAdmin, Permission::TokensAdmin];
-/// What names all devices and graphs: nobody has it from whom some are hidden.
-const NAMES_ALL_GRAPHS: [Permission; 2] = [Permission::AlertsRead, Permission::AlertsOperate];
 
 impl Permissions {
     /// Nothing.
@@ -176,11 +174,6 @@ impl Permissions {
     /// Without what shows raw numbers, if it does not hold numbers.read.
     pub fn coherent(self) -> Self {
         if self.contains(Permission::NumbersRead) { self } else { self.without(&RAW) }
-    }
-
-    /// Without what names all devices and graphs, for somebody from whom some are hidden.
-    pub fn of_some_graphs(self) -> Self {
-        self.without(&NAMES_ALL_GRAPHS)
     }
 
     /// Of these, what a token may be given.

@@ -9,7 +9,7 @@ use super::desk::{AuthOptions, Desk, held};
 use super::oidc::Claimed;
 use super::password;
 use super::refusal::Refusal;
-use super::rights::permissions;
+use super::rights::{GraphScope, rights};
 use super::role::Permissions;
 use super::secret::{Secret, derived, digest, handle};
 use super::throttle::Account;
@@ -17,6 +17,7 @@ use super::users::{self, USERS_MAX, User, canonical, find_by_id};
 use super::viewer::{How, Viewer};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// Sessions of one user; the one that was not used for longest ends for a new one.
 pub const SESSIONS_PER_USER_MAX: i64 = 20;
@@ -263,7 +264,7 @@ impl Desk {
             if user.disabled {
                 return Err(Refusal::SignedOut);
             }
-            let may = permissions(c, &user, self.options.mask_below)?;
+            let may = rights(c, &user, self.options.mask_below)?;
             Ok((id, seen_ns, user, may))
         })?;
         Ok((viewer(&user, may, id, cookie), seen_ns))
@@ -457,7 +458,7 @@ pub(crate) fn open(
     t.execute("UPDATE users SET last_sign_in_ns = ?2 WHERE id = ?1", [user, now_ns])?;
     remember(t, user, &address, now_ns)?;
     let user = find_by_id(t, user)?;
-    let viewer = viewer(&user, permissions(t, &user, options.mask_below)?, id, cookie.expose());
+    let viewer = viewer(&user, rights(t, &user, options.mask_below)?, id, cookie.expose());
     Ok(SignedIn { cookie, viewer, expires_ns })
 }
 
@@ -477,13 +478,14 @@ pub(crate) fn remove_over(t: &Connection, options: &AuthOptions, now_ns: i64) ->
 }
 
 /// The user who is behind a session, and what they may do.
-fn viewer(user: &User, may: Permissions, id: String, cookie: &str) -> Viewer {
+fn viewer(user: &User, (may, graphs): (Permissions, Option<Arc<GraphScope>>), id: String, cookie: &str) -> Viewer {
     Viewer {
         user_id: user.id,
         name: user.name.clone(),
         display_name: user.display_name.clone(),
         role: user.role,
         permissions: if user.must_change_password { Permissions::NONE } else { may },
+        graphs,
         must_change_password: user.must_change_password,
         how: How::Session { id, csrf: derived("trunkline csrf", cookie) },
     }

@@ -2,7 +2,7 @@
 
 use super::desk::Desk;
 use super::refusal::Refusal;
-use super::rights::permissions;
+use super::rights::rights;
 use super::role::{Permission, Permissions};
 use super::secret::{Secret, digest};
 use super::users::find_by_id;
@@ -110,7 +110,7 @@ impl Desk {
             if user.disabled {
                 return Err(Refusal::SignedOut);
             }
-            let may = permissions(c, &user, self.options.mask_below)?;
+            let may = rights(c, &user, self.options.mask_below)?;
             Ok((token, user, may))
         })?;
         if now_ns.saturating_sub(token.last_used_ns.unwrap_or(i64::MIN)) >= USED_EVERY_NS {
@@ -118,6 +118,7 @@ impl Desk {
                 c.prepare_cached("UPDATE tokens SET last_used_ns = ?2 WHERE id = ?1")?.execute([token.id, now_ns])
             });
         }
+        let (may, graphs) = may;
         let permissions = may.and(token.scopes).for_tokens().coherent();
         Ok(Viewer {
             user_id: user.id,
@@ -125,6 +126,7 @@ impl Desk {
             display_name: user.display_name,
             role: user.role,
             permissions: if user.must_change_password { Permissions::NONE } else { permissions },
+            graphs,
             must_change_password: user.must_change_password,
             how: How::Token { id: token.id, name: token.name },
         })

@@ -1,7 +1,9 @@
 //! Who asks: the user behind a session or a token, and what they may do.
 
 use super::refusal::Refusal;
+use super::rights::GraphScope;
 use super::role::{Permission, Permissions, Role};
+use std::sync::Arc;
 
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub struct Viewer {
     pub role: Role,
     /// What may be done: of the role, less what the token's scopes leave out, nothing while the password must change.
     pub permissions: Permissions,
+    /// What they see of devices and graphs; none is everything.
+    pub graphs: Option<Arc<GraphScope>>,
     /// Whether the password must be changed first.
     pub must_change_password: bool,
     /// Through what they ask.
@@ -63,6 +67,16 @@ impl Viewer {
             How::Token { name, .. } => format!("the token {name}"),
         };
         Err(Refusal::Forbidden(format!("{who} does not include {permission}")))
+    }
+
+    /// Refuses what is of all devices and graphs to somebody from whom some are hidden.
+    ///
+    /// # Errors
+    /// [`Refusal::Forbidden`], with the reason.
+    pub fn need_all_graphs(&self) -> Result<(), Refusal> {
+        let why =
+            "some devices or graphs are hidden from you: rules, channels, silences and maintenance of alerts name all";
+        self.graphs.as_ref().map_or(Ok(()), |_| Err(Refusal::Forbidden(why.to_owned())))
     }
 
     /// Whether numbers are masked for them.

@@ -1,13 +1,15 @@
 //! What is open of alerts: a task of its own asks, so that whoever looks after them holds up no frame.
 
 use super::Attention;
+use crate::auth::GraphScope;
 use crate::paths;
-use crate::sources::{AlertRuleCritical, AlertSummary, Alerting};
+use crate::sight::Sight;
+use crate::sources::{AlertRuleCritical, AlertSummary};
 use crate::state::Web;
 use serde::Serialize;
 use serde_json::json;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 use utoipa::ToSchema;
@@ -16,13 +18,16 @@ use utoipa::ToSchema;
 const EVERY: Duration = Duration::from_secs(1);
 /// Of these, how many lie between two questions while nobody does.
 const IDLE_TICKS: u64 = 5;
+/// How long what a part shows holds where no alert changes: the inventory and its graphs may.
+const PART_HOLDS: Duration = Duration::from_secs(3);
 
-/// Data of the event `alerts`: figures, and the names of rules; no device, and nobody's number.
+/// Data of the event `alerts`: figures, and the names of rules; no device, and nobody's number. Who sees some devices
+/// alone is told of their alerts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub struct LiveAlerts {
     /// Whether somebody looks after alerts here.
     pub serving: bool,
-    /// Grows when anything but a value has changed: what lists alerts asks again then.
+    /// Another number when anything but a value has changed: what lists alerts asks again then.
     pub revision: u64,
     /// Alerts that are open and not kept back.
     pub open: u64,
@@ -62,9 +67,12 @@ fn of_rule(rule: &AlertRuleCritical) -> Attention {
 
 /// Asks until the server ends, and leaves what it was told in the feed.
 pub async fn run(web: Arc<Web>, mut stopping: watch::Receiver<bool>) {
-    let Some(alerting) = web.sources.alerting.clone() else { return };
+    if web.sources.alerting.is_none() {
+        return;
+    }
     let mut ticks = interval(EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut asked = Vec::new();
     for tick in 0u64.. {
         tokio::select! {
             _ = stopping.wait_for(|stop| *stop) => return,
@@ -73,18 +81,41 @@ pub async fn run(web: Arc<Web>, mut stopping: watch::Receiver<bool>) {
         if web.feed.clients() == 0 && tick % IDLE_TICKS != 0 {
             continue;
         }
-        let asked = Arc::clone(&alerting);
-        let told = tokio::task::spawn_blocking(move || summary(&*asked)).await;
-        web.feed.set_alerts(told.ok().flatten().map(LiveAlerts::of).unwrap_or_default());
+        let (looks, before) = (Arc::clone(&web), core::mem::take(&mut asked));
+        asked = tokio::task::spawn_blocking(move || look(&looks, before)).await.unwrap_or_default();
     }
 }
 
-fn summary(alerting: &dyn Alerting) -> Option<AlertSummary> {
-    if !alerting.serves() {
-        return None;
-    }
-    let told = alerting.ask(&json!({ "do": "summary" })).ok()?;
-    serde_json::from_value(told).ok()
+/// A part that was asked about: when, and at which revision of all alerts.
+struct Asked {
+    scope: Arc<GraphScope>,
+    revision: Option<u64>,
+    at: Instant,
+}
+
+/// Asks for everything, and for each part that is watched where an alert has changed, or it was asked for long ago.
+fn look(web: &Web, before: Vec<Asked>) -> Vec<Asked> {
+    let whole = summary(web, None);
+    let revision = whole.as_ref().map(|summary| summary.revision);
+    web.feed.set_alerts(whole.map(LiveAlerts::of).unwrap_or_default());
+    let look = |scope: Arc<GraphScope>| {
+        let holds = |asked: &&Asked| asked.revision == revision && asked.at.elapsed() < PART_HOLDS;
+        let known = web.feed.parts().alerts(&scope).is_some();
+        if let Some(asked) = before.iter().find(|asked| asked.scope == scope).filter(holds).filter(|_| known) {
+            return Asked { scope, revision, at: asked.at };
+        }
+        let at = Instant::now();
+        let alerts = revision.and_then(|_| summary(web, Some(&scope))).map(LiveAlerts::of).unwrap_or_default();
+        web.feed.parts().set_alerts(&scope, alerts);
+        Asked { scope, revision, at }
+    };
+    let scopes = web.feed.parts().scopes();
+    scopes.into_iter().map(look).collect()
+}
+
+fn summary(web: &Web, scope: Option<&Arc<GraphScope>>) -> Option<AlertSummary> {
+    let sight = Sight::of(&web.sources, scope.cloned()).filter(Sight::serves)?;
+    serde_json::from_value(sight.ask(json!({ "do": "summary" })).ok()?).ok()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ pub trait Alerting: Send + Sync {
     fn serves(&self) -> bool;
 
     /// Answers a question, or has an order done: it is on the disk when this returns
-    /// (`trunkline_alert::job::Control` has them).
+    /// (`trunkline_alert::job::Control` has them). Its `seen`, if it has one, is what whoever asks may see.
     ///
     /// # Errors
     /// There is no such thing, it makes no sense, or it cannot be done.
@@ -24,7 +24,8 @@ pub trait Alerting: Send + Sync {
 /// What is open, in few words.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AlertSummary {
-    /// Grows when anything but a value has changed; begins anew with the program that looks after alerts.
+    /// Another number when anything but a value has changed. That of all alerts grows, and begins anew with the program
+    /// that looks after them.
     pub revision: u64,
     /// Alerts that are open and not kept back.
     pub open: u64,

@@ -19,8 +19,8 @@ pub trait Graphing: Send + Sync {
     fn serves(&self) -> bool;
 
     /// Answers a question: `counts`, `run`, `devices`, `device`, `graphs`, `graph`, `trees`, `nodes`, `pictures`,
-    /// `realtime`, `credentials`, `rights`, `map`, `near` (`trunkline_graph::answer` has them). Its `scope`, if it has
-    /// one, is what whoever asks may see: the rest is answered as if it did not exist.
+    /// `realtime`, `credentials`, `rights`, `seen`, `map`, `near` (`trunkline_graph::answer` has them). Its `scope`, if
+    /// it has one, is what whoever asks may see: the rest is answered as if it did not exist.
     ///
     /// # Errors
     /// There is no such thing, it makes no sense, or it cannot be read.

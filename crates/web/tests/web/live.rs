@@ -47,7 +47,8 @@ impl Feed {
         data
     }
 
-    fn ends(&mut self) -> bool {
+    /// Whether it ends without an error.
+    pub fn ends(&mut self) -> bool {
         self.0.by_ref().all(|line| line.is_ok())
     }
 }

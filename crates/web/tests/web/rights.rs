@@ -3,29 +3,47 @@
 use crate::client::{Client, text};
 use crate::live::Feed;
 use crate::schema::document;
+use crate::sentry::answer_of_some;
 use crate::world::World;
 use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
 use trunkline_web::auth::Role;
 
 /// Viewers see the device edge-2 alone, and this user not all of it: the scope of `answers.json`.
 fn narrowed(world: &World) -> (Client, Client) {
-    let (boss, viewer) = (world.signed_in(Role::Administrator), world.signed_in(Role::Viewer));
-    assert_eq!(boss.put("/graphs/rights/default", &json!({ "role": "viewer", "default": "nothing" })).status, 204);
-    let allow = json!({ "role": "viewer", "allow": true, "kind": "device-name", "value": "edge-2" });
+    narrowed_as(world, Role::Viewer)
+}
+
+fn narrowed_as(world: &World, role: Role) -> (Client, Client) {
+    let (boss, user) = (world.signed_in(Role::Administrator), world.signed_in(role));
+    let name = role.name();
+    assert_eq!(boss.put("/graphs/rights/default", &json!({ "role": name, "default": "nothing" })).status, 204);
+    let allow = json!({ "role": name, "allow": true, "kind": "device-name", "value": "edge-2" });
     boss.post("/graphs/rights/rules", &allow).ok(200);
-    let deny = json!({ "user": "viewer", "allow": false, "kind": "graph-title", "value": "*Gi0/2*" });
+    let deny = json!({ "user": name, "allow": false, "kind": "graph-title", "value": "*Gi0/2*" });
     boss.post("/graphs/rights/rules", &deny).ok(200);
-    (boss, viewer)
+    (boss, user)
 }
 
 /// What nobody may find who sees edge-2 without Gi0/2 alone.
-const HIDDEN: [&str; 3] = ["edge-10", "core-1", "Gi0/2"];
+const HIDDEN: [&str; 4] = ["edge-10", "core-1", "Gi0/2", "trunkline_graph"];
+/// Questions about alerts that are of all devices.
+const OF_ALL: [&str; 5] =
+    ["/alerts/rules", "/alerts/rules/{name}", "/alerts/silences", "/alerts/channels", "/alerts/check"];
+
+/// The identifier of an alert of two devices, as who sees everything finds it.
+fn alert_of(subject: &str, past: bool) -> String {
+    let all = answer_of_some(&json!({ "do": "alerts", "past": past })).unwrap()["alerts"].clone();
+    let of = |alert: &&Value| alert["subject"] == subject;
+    all.as_array().unwrap().iter().rfind(of).unwrap()["id"].as_str().unwrap().to_owned()
+}
 
 #[test]
 fn what_is_hidden_comes_out_nowhere() {
     let world = World::new();
+    world.alerting.of_some.store(true, Ordering::SeqCst);
     let (boss, viewer) = narrowed(&world);
-    let token = viewer.post("/tokens", &json!({ "name": "t", "scopes": ["graphs.read"] })).ok(201);
+    let token = viewer.post("/tokens", &json!({ "name": "t", "scopes": ["graphs.read", "alerts.read"] })).ok(201);
     let token = world.stranger().token(token["secret"].as_str().unwrap());
     let graphs = shown(&viewer, "/graphs");
     let graph = graphs["graphs"].as_array().unwrap().iter().find(|graph| graph["template"] == "interface-bits");
@@ -37,7 +55,12 @@ fn what_is_hidden_comes_out_nowhere() {
     let mut asked = 0;
     for (path, of) in &paths {
         let path = path.trim_start_matches("/api/v1");
-        if !path.starts_with("/graphs") || of["get"].is_null() || own.iter().any(|own| path.starts_with(own)) {
+        let is_about = ["/graphs", "/alerts"].iter().any(|about| path.starts_with(about));
+        if !is_about || of["get"].is_null() || own.iter().any(|own| path.starts_with(own)) {
+            continue;
+        }
+        if path.starts_with("/alerts") {
+            asked += [&viewer, &token].map(|client| asked_of_alerts(&world, client, path)).len();
             continue;
         }
         let id = if path.starts_with("/graphs/devices") || path.starts_with("/graphs/trees") { 1 } else { graph };
@@ -58,16 +81,147 @@ fn what_is_hidden_comes_out_nowhere() {
             asked += 1;
         }
     }
-    assert!(asked >= 26, "{asked}");
+    assert!(asked >= 44, "{asked}");
     // The live feed has nothing of graphs; what it may get one day has to pass here.
     let mut feed = Feed::open(&viewer);
-    for event in [feed.next("status"), feed.next("calls")] {
+    for event in [feed.next("alerts"), feed.next("status"), feed.next("calls")] {
         assert!(HIDDEN.iter().all(|hidden| !event.to_string().contains(hidden)), "{event}");
     }
-    // Alerts name all devices and graphs.
-    viewer.get("/alerts").problem(403, "forbidden");
     let all = text(&boss.get("/graphs/devices").body);
     assert!(HIDDEN[..2].iter().all(|hidden| all.contains(hidden)));
+    let all = text(&boss.get("/alerts").body) + &text(&boss.get("/alerts/pending").body);
+    assert!(HIDDEN[1..].iter().all(|hidden| all.contains(hidden)), "{all}");
+}
+
+/// One question about alerts: what is of all devices is refused, the rest is told of what is seen.
+fn asked_of_alerts(world: &World, client: &Client, path: &str) {
+    world.alerting.asked.lock().unwrap().clear();
+    let answer = client.get(&path.replace("{id}", &alert_of("edge-2 Gi0/1", false)).replace("{name}", "uplink"));
+    let (body, questions) = (text(&answer.body), world.alerting.asked.lock().unwrap().clone());
+    let is_refused = OF_ALL.contains(&path);
+    assert_eq!(answer.status, if is_refused { 403 } else { 200 }, "{path}: {body}");
+    assert!(HIDDEN.iter().all(|hidden| !body.contains(hidden)), "{path}: {body}");
+    // The task of the live feed asks for everything meanwhile.
+    let asked = questions.iter().filter(|question| !["named", "summary"].iter().any(|known| question["do"] == *known));
+    for question in asked {
+        assert_eq!(question["seen"], json!({ "devices": [1], "graphs": [3, 5], "sources": [3, 5] }), "{path}");
+    }
+    let seen = world.graphing.asked.lock().unwrap().iter().rfind(|question| question["do"] == "seen").cloned();
+    if !is_refused {
+        let named = answer_of_some(&json!({ "do": "named" })).unwrap();
+        let seen = seen.unwrap_or_else(|| panic!("{path}: it was not asked what is seen"));
+        assert!(["devices", "graphs", "sources"].iter().all(|list| seen[list] == named[list]), "{seen}");
+        assert_eq!(seen["scope"]["levels"][1][0]["value"], "edge-2", "{path}");
+    }
+}
+
+#[test]
+fn alerts_are_those_of_what_is_seen_with_their_own_counts() {
+    let world = World::new();
+    world.alerting.of_some.store(true, Ordering::SeqCst);
+    let (boss, support) = narrowed_as(&world, Role::Support);
+    let total = |client: &Client, path: &str| shown(client, path)["total"].as_u64().unwrap();
+    for (path, all, some) in [("/alerts", 5, 2), ("/alerts/history", 2, 1), ("/alerts/pending", 4, 1)] {
+        assert_eq!((total(&boss, path), total(&support, path)), (all, some), "{path}");
+    }
+    assert_eq!(shown(&support, "/alerts")["pending"], 1);
+    let (whole, part) = (shown(&boss, "/alerts/status"), shown(&support, "/alerts/status"));
+    let counts = |of: &Value| ["open", "critical", "kept_back", "pending"].map(|what| of[what].as_u64().unwrap());
+    assert_eq!((counts(&whole["summary"]), counts(&part["summary"])), ([4, 2, 1, 4], [1, 1, 1, 1]));
+    assert_eq!((&part["messages_waiting"], &part["rules_without_subject"]), (&json!(0), &json!([])));
+    assert_ne!(whole["summary"]["revision"], part["summary"]["revision"]);
+
+    // One that is not seen is answered in the words for one that never was.
+    let own = alert_of("edge-2 Gi0/1", false);
+    assert_eq!(shown(&support, &format!("/alerts/{own}"))["silences"], json!([]));
+    let never = "00000000-0000-7000-8000-000000000000".to_owned();
+    let hidden = [alert_of("core-1 Gi0/1", false), alert_of("edge-2 Gi0/2", false), alert_of("core-1 Gi0/1", true)];
+    let words = |mut told: Value, id: &str| {
+        told["detail"] = told["detail"].as_str().unwrap().replace(id, "").into();
+        told["instance"] = Value::Null;
+        told
+    };
+    for id in &hidden {
+        boss.get(&format!("/alerts/{id}")).ok(200);
+        let ask = |id: &str| words(support.get(&format!("/alerts/{id}")).problem(404, "not-found"), id);
+        let take = |id: &str| {
+            let answer = support.post(&format!("/alerts/{id}/acknowledge"), &json!({}));
+            words(answer.problem(404, "not-found"), id)
+        };
+        assert_eq!((ask(id), take(id)), (ask(&never), take(&never)));
+    }
+    assert_eq!(support.post(&format!("/alerts/{own}/acknowledge"), &json!({})).status, 204);
+    let order = world.alerting.orders().pop().unwrap();
+    assert_eq!((&order["by"], &order["seen"]["devices"]), (&json!("support"), &json!([1])));
+
+    // What is of all devices says why it is refused, and nothing of it is asked.
+    world.alerting.asked.lock().unwrap().clear();
+    let silence = json!({ "when": ["device = *"], "for_s": 60 });
+    let maintenance = json!({ "device": "edge-2", "for_s": 60 });
+    for answer in [
+        support.get("/alerts/rules"),
+        support.get("/alerts/rules/uplink"),
+        support.get("/alerts/silences"),
+        support.get("/alerts/channels"),
+        support.post("/alerts/silences", &silence),
+        support.post("/alerts/maintenance", &maintenance),
+        support.delete(&format!("/alerts/silences/{never}")),
+    ] {
+        let told = answer.problem(403, "forbidden");
+        assert!(told["detail"].as_str().unwrap().contains("hidden from you"), "{told}");
+    }
+    let asked = world.alerting.asked.lock().unwrap().clone();
+    assert!(asked.iter().all(|one| one["do"] == "summary" || one["do"] == "named"), "{asked:?}");
+    assert_eq!(
+        (&shown(&support, "/session")["all_graphs"], &shown(&boss, "/session")["all_graphs"]),
+        (&json!(false), &json!(true))
+    );
+
+    // Where nobody knows of graphs, nothing of devices is seen.
+    world.graphing.absent.store(true, Ordering::SeqCst);
+    support.get("/alerts");
+    let is_list = |question: &&Value| question["do"] == "alerts";
+    let last = world.alerting.asked.lock().unwrap().iter().rfind(is_list).cloned().unwrap();
+    assert_eq!(last["seen"], json!({ "devices": [], "graphs": [], "sources": [] }));
+}
+
+#[test]
+fn the_live_feed_counts_what_is_seen_and_ends_when_that_is_something_else() {
+    let world = World::new();
+    world.alerting.of_some.store(true, Ordering::SeqCst);
+    let (boss, support) = narrowed_as(&world, Role::Support);
+    let (mut whole, mut part, mut again) = (Feed::open(&boss), Feed::open(&support), Feed::open(&support));
+    let open = |feed: &mut Feed, open: u64| {
+        let told = (0..20).map(|_| feed.next("alerts")).find(|told| told["open"] == open);
+        told.unwrap_or_else(|| panic!("never {open} open"))
+    };
+    let texts = |of: &Value| {
+        let all = of["attention"].as_array().unwrap().iter().filter(|one| one["kind"] == "alert");
+        all.map(|one| one["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let all = open(&mut whole, 4);
+    assert_eq!((&all["critical"], texts(&all)), (&json!(2), vec!["2 critical alerts by the rule uplink.".to_owned()]));
+    let some = open(&mut part, 1);
+    assert_eq!((&some["critical"], texts(&some)), (&json!(1), vec!["A critical alert by the rule uplink.".to_owned()]));
+    assert_eq!(some, open(&mut again, 1));
+    assert_eq!(some["attention"][0]["link"], format!("/alerts/{}", alert_of("edge-2 Gi0/1", false)));
+    let status = part.next("status");
+    assert_eq!((texts(&status), texts(&whole.next("status"))), (texts(&some), texts(&all)));
+    for (client, texts_seen) in [(&support, texts(&some)), (&boss, texts(&all))] {
+        assert_eq!(texts(&client.get("/system").ok(200)["live"]), texts_seen);
+    }
+    // Whatever many watch of one part, it is asked for once a second at most.
+    let asked = |world: &World| {
+        let asked = world.alerting.asked.lock().unwrap();
+        asked.iter().filter(|one| one["do"] == "summary" && !one["seen"].is_null()).count()
+    };
+    let before = asked(&world);
+    (0..3).for_each(|_| drop((part.next("alerts"), again.next("alerts"))));
+    assert!(asked(&world) - before <= 3, "{}", asked(&world) - before);
+
+    let rule = json!({ "user": "support", "allow": false, "kind": "device-name", "value": "edge-2" });
+    boss.post("/graphs/rights/rules", &rule).ok(200);
+    assert!(part.ends() && again.ends());
 }
 
 fn shown(client: &Client, path: &str) -> Value {

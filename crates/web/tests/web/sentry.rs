@@ -8,12 +8,16 @@ use trunkline_web::sources::{Alerting, SourceError, Trouble};
 
 /// Answers that a test of the job wrote.
 const ANSWERS: &str = include_str!("../../../alert/tests/answers.json");
+/// Of two devices, to who sees both and to who sees a part of the first.
+const OF_SOME: &str = include_str!("../../../alert/tests/answers-of-some.json");
 
 /// It has an alert that is kept back, one that is over, and one that may come.
 #[derive(Default)]
 pub struct Sentry {
     /// Nobody looks after alerts.
     pub absent: AtomicBool,
+    /// There are the alerts of two devices.
+    pub of_some: AtomicBool,
     /// The files of rules have mistakes.
     pub mistaken: AtomicBool,
     /// Critical alerts that a summary tells of.
@@ -29,6 +33,16 @@ fn refused(trouble: Trouble, text: &str) -> Result<Value, SourceError> {
 /// The answer to a question of the file.
 pub fn answer(question: &Value) -> Option<Value> {
     let all: Vec<Value> = serde_json::from_str(ANSWERS).unwrap();
+    known(all, question)
+}
+
+/// The same where there are two devices. Who does not say what is seen is told of both.
+pub fn answer_of_some(question: &Value) -> Option<Value> {
+    let all: Vec<Value> = serde_json::from_str(OF_SOME).unwrap();
+    known(all.into_iter().filter(|one| one["question"]["seen"] == question["seen"]).collect(), question)
+}
+
+fn known(all: Vec<Value>, question: &Value) -> Option<Value> {
     let same = |known: &Value| {
         let is = |name: &str| known[name].is_null() || known[name] == question[name];
         known["do"] == question["do"]
@@ -77,6 +91,15 @@ impl Alerting for Sentry {
             return refused(Trouble::NotFound, "No job of alerts serves here.");
         }
         self.asked.lock().unwrap().push(order.clone());
+        if self.of_some.load(Ordering::SeqCst) {
+            let what = order["alert"].as_str().unwrap_or("part");
+            let look = match order["do"] == "acknowledge" {
+                true => json!({ "do": "alert", "alert": what, "seen": order["seen"] }),
+                false => order.clone(),
+            };
+            let known = answer_of_some(&look).or_else(|| order["seen"].is_null().then(|| answer(order)).flatten());
+            return known.map_or_else(|| refused(Trouble::NotFound, &format!("there is no alert '{what}'")), Ok);
+        }
         let mistaken = self.mistaken.load(Ordering::SeqCst);
         match order["do"].as_str().unwrap() {
             "acknowledge" => self.known(order, "alert", &[alert(false)]),

@@ -7,7 +7,7 @@ import type { Alerts } from "../../api/types";
 import { alerts } from "../../live";
 import { known } from "../../parts/known";
 import { Time } from "../../parts/time";
-import { may } from "../../session";
+import { may, mayKeepBack } from "../../session";
 import { useAlertsAgain } from "./again";
 import { Severity } from "./severity";
 import { SilenceDialog } from "./silence-dialog";
@@ -33,7 +33,7 @@ export function AlertsOfDevice(props: { device: string }): JSX.Element {
         <header>
           <h2>Alerts</h2>
           <A href={all()}>{known(list)!.total > SHOWN ? `all ${known(list)!.total}` : "all of them"}</A>
-          <Show when={may("alerts.operate")}>
+          <Show when={mayKeepBack()}>
             <button class="button" onClick={() => setSilencing(true)}>
               Keep back …
             </button>

@@ -155,8 +155,8 @@ function Seen(props: { of: Whose; preview: GraphPreview | undefined; error: Erro
             <Names what="graphs" count={preview().seen.graphs} all={preview().all.graphs} names={preview().graphs} />
             <Names what="trees" count={preview().seen.trees} all={preview().all.trees} names={preview().trees} />
             <Show when={!preview().whole}>
-              <dt>no alerts</dt>
-              <dd class="muted">they name devices of all kinds, and are shown to those from whom none is hidden</dd>
+              <dt>alerts of these</dt>
+              <dd class="muted">and those that are of no device; rules, silences and channels, which name devices of all kinds, are for those from whom none is hidden</dd>
             </Show>
           </dl>
         )}

@@ -1,5 +1,6 @@
 //! Questions of programs that show alerts: parts of lists, and one of everything.
 
+use super::sight::Sight;
 use super::{Fault, Served, told};
 use crate::delivery::{Incident, Kind, Past};
 use crate::engine::{Silence, Standing};
@@ -37,6 +38,8 @@ pub struct Wanted {
     to_s: Option<i64>,
     offset: usize,
     limit: Option<usize>,
+    /// What may be seen; none is everything.
+    seen: Option<Sight>,
 }
 
 /// A part of a list.
@@ -46,6 +49,13 @@ pub struct Part {
     device: Option<String>,
     offset: usize,
     limit: Option<usize>,
+    /// What may be seen; none is everything.
+    seen: Option<Sight>,
+}
+
+/// Whether an alert may be seen.
+pub fn sees(seen: Option<&Sight>, incident: &Incident) -> bool {
+    seen.is_none_or(|seen| seen.sees(incident))
 }
 
 fn limit(limit: Option<usize>) -> Result<usize, Fault> {
@@ -72,7 +82,8 @@ pub fn alerts(view: &View, rules: &Rules, wanted: &Wanted) -> Result<Value, Faul
         let shown = all.iter().skip(wanted.offset).take(limit);
         (all.len(), shown.map(|incident| now.told(incident, rules)).collect())
     };
-    Ok(json!({ "total": total, "alerts": alerts, "pending": pending_of(view).count() }))
+    let pending = pending_seen(view, wanted.seen.as_ref()).count();
+    Ok(json!({ "total": total, "alerts": alerts, "pending": pending }))
 }
 
 impl Wanted {
@@ -83,7 +94,8 @@ impl Wanted {
             Some(_) => "resolved",
             None => incident.state.name(),
         };
-        is(&self.rule, "rule")
+        sees(self.seen.as_ref(), incident)
+            && is(&self.rule, "rule")
             && is(&self.device, "device")
             && self.severity.as_ref().is_none_or(|wanted| wanted == incident.notice.severity())
             && self.state.as_ref().is_none_or(|wanted| wanted == state)
@@ -132,9 +144,20 @@ impl<'v> Now<'v> {
     }
 }
 
-/// One alert, over or not: its course, and what keeps it back now.
-pub fn alert(view: &View, rules: &Rules, id: &str) -> Result<Value, Fault> {
-    let is = |incident: &Incident| incident.notice.incident == id;
+/// One alert, over or not: its course, and what keeps it back now. Who does not see all devices is not told of silences
+/// and windows, which may name others, nor what receivers said of messages, which may have been about others, too.
+pub fn alert(view: &View, rules: &Rules, id: &str, seen: Option<&Sight>) -> Result<Value, Fault> {
+    let mut told = whole_alert(view, rules, id, seen)?;
+    if seen.is_some() {
+        (told["silences"], told["windows"]) = (json!([]), json!([]));
+        let steps = told["course"].as_array_mut().into_iter().flatten();
+        steps.filter(|step| step["what"] == "told").for_each(|step| step["why"] = json!(""));
+    }
+    Ok(told)
+}
+
+fn whole_alert(view: &View, rules: &Rules, id: &str, seen: Option<&Sight>) -> Result<Value, Fault> {
+    let is = |incident: &Incident| incident.notice.incident == id && sees(seen, incident);
     if let Some(incident) = view.incidents.iter().find(|incident| is(incident)) {
         let mut told = Now::of(view).told(incident, rules);
         told["course"] = told::course(incident);
@@ -158,15 +181,19 @@ fn holds<'l>(silence: &Silence, now_s: i64, label: impl Fn(&str) -> Option<&'l s
     (silence.from_s..silence.until_s).contains(&now_s) && tests.into_iter().all(|test| test.holds(label(&test.label)))
 }
 
-fn pending_of(view: &View) -> impl Iterator<Item = &Standing> {
+pub fn pending_of(view: &View) -> impl Iterator<Item = &Standing> {
     view.standings.iter().filter(|standing| standing.incident.is_none() && standing.state.is_bad())
+}
+
+fn pending_seen<'v>(view: &'v View, seen: Option<&'v Sight>) -> impl Iterator<Item = &'v Standing> {
+    pending_of(view).filter(move |standing| seen.is_none_or(|seen| seen.sees_subject(standing)))
 }
 
 /// What is bad and no alert: not for long enough, or something keeps it back.
 pub fn pending(view: &View, rules: &Rules, part: &Part) -> Result<Value, Fault> {
     let limit = limit(part.limit)?;
     let of_device = |standing: &&Standing| part.device.as_ref().is_none_or(|device| *device == standing.device);
-    let mut all: Vec<&Standing> = pending_of(view).filter(of_device).collect();
+    let mut all: Vec<&Standing> = pending_seen(view, part.seen.as_ref()).filter(of_device).collect();
     all.sort_by_key(|standing| Reverse(standing.since_s));
     let shown = all.iter().skip(part.offset).take(limit).map(|standing| told::pending_told(standing, rules));
     Ok(json!({ "total": all.len(), "pending": shown.collect::<Vec<_>>() }))
@@ -186,8 +213,9 @@ pub fn rule(served: &Served, name: &str, after: &str, wanted: Option<usize>) -> 
 }
 
 /// What is open, in few words: for who looks each second.
-pub fn summary(view: &View, rules: &Rules) -> Value {
-    let open = || view.incidents.iter().filter(|incident| !is_kept_back(incident));
+pub fn summary(view: &View, rules: &Rules, seen: Option<&Sight>) -> Value {
+    let all = || view.incidents.iter().filter(|incident| sees(seen, incident));
+    let open = || all().filter(|incident| !is_kept_back(incident));
     let mut severities: BTreeMap<&str, usize> = BTreeMap::new();
     let mut critical: BTreeMap<&str, (usize, &Incident)> = BTreeMap::new();
     for incident in open() {
@@ -204,14 +232,14 @@ pub fn summary(view: &View, rules: &Rules) -> Value {
         json!({ "rule": rule, "alerts": alerts, "alert": alert, "since": began_s })
     };
     json!({
-        "revision": view.revision,
+        "revision": seen.map_or(view.revision, |seen| seen.revision(view)),
         "open": open().count(),
         "critical": count("critical"),
         "warning": count("warning"),
         "info": count("info"),
         "acknowledged": open().filter(|incident| incident.acknowledged.is_some()).count(),
-        "kept_back": view.incidents.iter().filter(|incident| is_kept_back(incident)).count(),
-        "pending": pending_of(view).count(),
+        "kept_back": all().filter(|incident| is_kept_back(incident)).count(),
+        "pending": pending_seen(view, seen).count(),
         "rules": rules.rules.len(),
         "channels": rules.channels.len(),
         "fault": view.fault,

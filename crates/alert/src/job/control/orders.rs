@@ -1,6 +1,7 @@
 //! Orders as lines tell them, and what becomes of them.
 
 use super::asked::{self, Part, Wanted};
+use super::sight::{self, Sight};
 use super::{Fault, Served, reports, told};
 use crate::delivery::Incident;
 use crate::engine::{SILENCE_TESTS_MAX, Silence, Unsilenced};
@@ -48,7 +49,7 @@ enum Order {
     /// They are not any more.
     Unsilence { silence: String, by: String },
     /// Somebody takes care of an alert.
-    Acknowledge { alert: String, by: String },
+    Acknowledge { alert: String, by: String, seen: Option<Sight> },
     /// A message is sent that tries out a channel.
     Test { channel: String },
     /// Reports: when each is due, and what came of the last.
@@ -69,7 +70,7 @@ enum Order {
     /// A part of the alerts: those that are open, or over.
     Alerts(Wanted),
     /// One alert with its course.
-    Alert { alert: String },
+    Alert { alert: String, seen: Option<Sight> },
     /// What is bad and no alert.
     Pending(Part),
     /// One rule, and subjects that it follows.
@@ -80,7 +81,9 @@ enum Order {
         limit: Option<usize>,
     },
     /// What is open, in few words.
-    Summary {},
+    Summary { seen: Option<Sight> },
+    /// Which devices, graphs and data sources alerts name.
+    Named {},
     /// What is wrong with the files of rules.
     Check {},
 }
@@ -100,7 +103,7 @@ pub fn carry_out(served: &Served, order: Value) -> Result<Value, Fault> {
         Order::Silences {} => Ok(told::silences(&alerts.view(), &alerts.rules(), now_s())),
         Order::Silence { when, from_s, for_s, by, why } => silence(served, when, from_s, for_s, &by, &why),
         Order::Unsilence { silence, by } => unsilence(served, &silence, &by),
-        Order::Acknowledge { alert, by } => acknowledge(served, &alert, &by),
+        Order::Acknowledge { alert, by, seen } => acknowledge(served, &alert, &by, seen.as_ref()),
         Order::Test { channel } => {
             let came = alerts.test(&channel).ok_or_else(|| Fault::absent("channel", &channel))?;
             let (outcome, why) = came.described();
@@ -116,14 +119,19 @@ pub fn carry_out(served: &Served, order: Value) -> Result<Value, Fault> {
         }
         Order::Status {} => Ok(told::status(&alerts.view(), &alerts.rules(), &alerts.samples())),
         Order::Alerts(wanted) => alerts.look(|view| asked::alerts(view, &alerts.rules(), &wanted)),
-        Order::Alert { alert } => alerts.look(|view| {
-            let past = view.past.iter().map(|past| id_of(&past.incident));
-            let id = only(view.incidents.iter().map(id_of).chain(past), &alert, "alert")?;
-            asked::alert(view, &alerts.rules(), id)
+        Order::Alert { alert, seen } => alerts.look(|view| match seen.as_ref() {
+            // Who sees a part names whole ones: what a part of a name fits is not theirs to know.
+            Some(seen) => asked::alert(view, &alerts.rules(), &alert, Some(seen)),
+            None => {
+                let past = view.past.iter().map(|past| id_of(&past.incident));
+                let id = only(view.incidents.iter().map(id_of).chain(past), &alert, "alert")?;
+                asked::alert(view, &alerts.rules(), id, None)
+            }
         }),
         Order::Pending(part) => alerts.look(|view| asked::pending(view, &alerts.rules(), &part)),
         Order::Rule { rule, after, limit } => asked::rule(served, &rule, &after, limit),
-        Order::Summary {} => Ok(alerts.look(|view| asked::summary(view, &alerts.rules()))),
+        Order::Summary { seen } => Ok(alerts.look(|view| asked::summary(view, &alerts.rules(), seen.as_ref()))),
+        Order::Named {} => Ok(alerts.look(sight::named)),
         Order::Check {} => Ok(asked::check(served)),
     }
 }
@@ -169,9 +177,10 @@ fn unsilence(served: &Served, name: &str, by: &str) -> Result<Value, Fault> {
     }
 }
 
-fn acknowledge(served: &Served, name: &str, by: &str) -> Result<Value, Fault> {
+fn acknowledge(served: &Served, name: &str, by: &str, seen: Option<&Sight>) -> Result<Value, Fault> {
     let view = served.alerts.view();
-    let id = only(view.incidents.iter().map(id_of), name, "alert")?.to_owned();
+    let shown = view.incidents.iter().filter(|incident| asked::sees(seen, incident));
+    let id = only(shown.map(id_of), name, "alert")?.to_owned();
     served.alerts.acknowledge(&id, &cut(by));
     let is_done = served.alerts.wait_for(PATIENCE, |view| {
         let incident = view.incidents.iter().find(|incident| id_of(incident) == id);

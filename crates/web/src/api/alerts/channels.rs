@@ -1,6 +1,6 @@
 //! Channels: how people are told, without what lets in.
 
-use super::{alerting, asked};
+use super::{asked, sight};
 use crate::api::schema;
 use crate::auth::{Permission, action, mask};
 use crate::guard::Who;
@@ -20,7 +20,8 @@ use std::sync::Arc;
 )]
 pub async fn list(State(web): State<Arc<Web>>, who: Who) -> Result<Json<AlertChannels>, Problem> {
     who.need(Permission::AlertsRead)?;
-    let mut all: AlertChannels = asked(&web, json!({ "do": "channels" })).await?;
+    who.need_all_graphs()?;
+    let mut all: AlertChannels = asked(&web, &who, json!({ "do": "channels" })).await?;
     let last = all.channels.iter_mut().flat_map(|channel| &mut channel.last);
     last.chain(&mut all.sent).for_each(|sent: &mut AlertSent| {
         sent.why = paths::named(&sent.why);
@@ -43,10 +44,10 @@ pub async fn test(
     Path(name): Path<String>,
 ) -> Result<Json<AlertTested>, Problem> {
     who.need(Permission::AlertsManage)?;
-    let alerting = alerting(&web)?;
+    let sight = sight(&web, &who)?;
     let order = json!({ "do": "test", "channel": name });
     let sends = async {
-        let sent = web.look(&web.alert_tests, move || alerting.ask(&order)).await?;
+        let sent = web.look(&web.alert_tests, move || sight.ask(order)).await?;
         let answer = sent.map_err(|error| SourceError { text: paths::named(&error.text), ..error })?;
         serde_json::from_value(answer).map_err(|error| Problem::failed(format!("an answer about alerts: {error}")))
     };

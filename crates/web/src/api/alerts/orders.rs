@@ -30,7 +30,7 @@ pub async fn acknowledge(
 ) -> Result<StatusCode, Problem> {
     who.need(Permission::AlertsOperate)?;
     let alert = id("alert", &name)?;
-    let order = asked::<Value>(&web, json!({ "do": "acknowledge", "alert": alert, "by": who.viewer.name }));
+    let order = asked::<Value>(&web, &who, json!({ "do": "acknowledge", "alert": alert, "by": who.viewer.name }));
     who.audited(&web, action::ALERT_ACKNOWLEDGE, &alert, order).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -61,6 +61,7 @@ pub async fn silence(
     Told(ask): Told<AlertSilenceAsk>,
 ) -> Result<(StatusCode, Json<AlertSilence>), Problem> {
     who.need(Permission::AlertsOperate)?;
+    who.need_all_graphs()?;
     if ask.when.is_empty() {
         return Err(Problem::parameter("when", "A silence has a test: without one nobody would be told of anything."));
     }
@@ -95,6 +96,7 @@ pub async fn maintenance(
     Told(ask): Told<AlertMaintenanceAsk>,
 ) -> Result<(StatusCode, Json<AlertSilence>), Problem> {
     who.need(Permission::AlertsOperate)?;
+    who.need_all_graphs()?;
     let device = ask.device.trim();
     // In a test these say more than a name.
     if device.is_empty() || device.contains([',', '*']) {
@@ -121,7 +123,7 @@ async fn keep_back(
         "do": "silence", "when": when, "from_s": from_s, "for_s": for_s, "by": who.viewer.name,
         "why": why.unwrap_or_default(),
     });
-    let made = who.audited(web, action::ALERT_SILENCE, &object, asked(web, order)).await?;
+    let made = who.audited(web, action::ALERT_SILENCE, &object, asked(web, who, order)).await?;
     Ok((StatusCode::CREATED, Json(made)))
 }
 
@@ -132,8 +134,9 @@ async fn keep_back(
 )]
 pub async fn unsilence(State(web): State<Arc<Web>>, who: Who, Path(name): Path<String>) -> Result<StatusCode, Problem> {
     who.need(Permission::AlertsOperate)?;
+    who.need_all_graphs()?;
     let silence = id("silence", &name)?;
-    let order = asked::<Value>(&web, json!({ "do": "unsilence", "silence": silence, "by": who.viewer.name }));
+    let order = asked::<Value>(&web, &who, json!({ "do": "unsilence", "silence": silence, "by": who.viewer.name }));
     who.audited(&web, action::ALERT_UNSILENCE, &silence, order).await?;
     Ok(StatusCode::NO_CONTENT)
 }

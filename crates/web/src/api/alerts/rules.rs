@@ -23,7 +23,8 @@ use utoipa::IntoParams;
 )]
 pub async fn list(State(web): State<Arc<Web>>, who: Who) -> Result<Json<AlertRules>, Problem> {
     who.need(Permission::AlertsRead)?;
-    let mut all: AlertRules = asked(&web, json!({ "do": "rules" })).await?;
+    who.need_all_graphs()?;
+    let mut all: AlertRules = asked(&web, &who, json!({ "do": "rules" })).await?;
     if who.masked() {
         all.rules.iter_mut().for_each(|rule: &mut AlertRule| mask::alert_rule(rule));
     }
@@ -54,9 +55,10 @@ pub async fn show(
     Ask(ask): Ask<AlertRuleAsk>,
 ) -> Result<Json<AlertRuleFull>, Problem> {
     who.need(Permission::AlertsRead)?;
+    who.need_all_graphs()?;
     let after = ask.cursor.unwrap_or_default();
     let order = json!({ "do": "rule", "rule": name, "after": after, "limit": ask.limit });
-    let mut full: AlertRuleFull = asked(&web, order).await?;
+    let mut full: AlertRuleFull = asked(&web, &who, order).await?;
     full.followed.iter_mut().for_each(|one: &mut AlertSubject| {
         one.device = one.device.take().filter(|device| !device.is_empty());
     });
@@ -77,11 +79,11 @@ pub async fn show(
 )]
 pub async fn check(State(web): State<Arc<Web>>, who: Who) -> Result<Json<AlertChecked>, Problem> {
     who.need(Permission::AlertsManage)?;
-    checked(&web).await.map(Json)
+    checked(&web, &who).await.map(Json)
 }
 
-async fn checked(web: &Arc<Web>) -> Result<AlertChecked, Problem> {
-    let mut checked: AlertChecked = asked(web, json!({ "do": "check" })).await?;
+async fn checked(web: &Arc<Web>, who: &Who) -> Result<AlertChecked, Problem> {
+    let mut checked: AlertChecked = asked(web, who, json!({ "do": "check" })).await?;
     checked.mistakes.iter_mut().for_each(|mistake| *mistake = paths::named(mistake));
     Ok(checked)
 }
@@ -93,12 +95,12 @@ async fn checked(web: &Arc<Web>) -> Result<AlertChecked, Problem> {
 )]
 pub async fn reload(State(web): State<Arc<Web>>, who: Who) -> Result<Json<AlertChecked>, Problem> {
     who.need(Permission::AlertsManage)?;
-    let found = checked(&web).await?;
+    let found = checked(&web, &who).await?;
     if !found.mistakes.is_empty() {
         who.audit(&web, action::ALERT_RELOAD, &format!("{} mistakes: nothing is taken", found.mistakes.len())).await?;
         return Ok(Json(found));
     }
-    let order = asked::<Value>(&web, json!({ "do": "reload" }));
+    let order = asked::<Value>(&web, &who, json!({ "do": "reload" }));
     let taken = who.audited(&web, action::ALERT_RELOAD, "the rules", order).await?;
     Ok(Json(AlertChecked { rules: taken["rules"].as_u64(), mistakes: Vec::new(), taken: true }))
 }

@@ -144,7 +144,7 @@ pub async fn csv(
 async fn file(web: &Arc<Web>, who: &Who, id: &str, ask: &GraphFileAsk, form: GraphForm) -> Result<Response, Problem> {
     who.need(Permission::GraphsRead)?;
     let id = number("graph", id)?;
-    let mut wanted = scoped(web, who, spanned(who, ask)?).await?;
+    let mut wanted = scoped(who, spanned(who, ask)?);
     wanted["zone"] = moment::zone(ask.tz.as_deref())?.iana_name().into();
     let octets = asked(web, move |graphing| graphing.file(id, form, &wanted)).await?;
     let (kind, end) = match form {

@@ -12,18 +12,9 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
-
-/// What a scope is to the job of graphs.
-pub(super) fn told(scope: &GraphScope) -> Value {
-    let level = |rules: &[GraphRule]| -> Value {
-        let rule = |rule: &GraphRule| json!({ "allow": rule.allow, "kind": rule.about.name(), "value": &*rule.value });
-        rules.iter().map(rule).collect()
-    };
-    json!({ "everything": scope.everything, "levels": [level(&scope.of_user), level(&scope.of_role)] })
-}
 
 /// The rules of all roles, and of users that have some.
 #[derive(Serialize, ToSchema)]
@@ -262,7 +253,7 @@ pub async fn preview(
     who.need(Permission::UsersAdmin)?;
     let whose = whose(ask.role, ask.user)?;
     let scope = web.at_desk(move |desk| desk.graph_scope_of(&whose)).await?;
-    let question = json!({ "do": "rights", "scope": scope.as_ref().map(told) });
+    let question = json!({ "do": "rights", "scope": scope.as_ref().map(GraphScope::told) });
     let answer = asked(&web, move |graphing| graphing.ask(&question)).await?;
     let told: Result<GraphRightsTold, _> = serde_json::from_value(answer);
     let told = told.map_err(|error| Problem::failed(format!("an answer about graphs: {error}")))?;
