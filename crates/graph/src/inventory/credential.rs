@@ -141,7 +141,8 @@ impl Login {
         match self {
             Login::Community { .. } => "community".to_owned(),
             Login::User { user, authentication, privacy, .. } => {
-                format!("user {user}, {authentication:?}, {privacy:?}")
+                let words = [format!("{authentication:?}"), format!("{privacy:?}")].map(|word| word.to_lowercase());
+                format!("user {user}, {}", words.join(", "))
             }
             Login::Password { user, .. } => format!("user {user}, password"),
             Login::Token { .. } => "token".to_owned(),

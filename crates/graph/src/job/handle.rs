@@ -196,6 +196,25 @@ impl Handle {
         Ok(sources)
     }
 
+    /// Tells a data source its arguments, in place of those before.
+    ///
+    /// # Errors
+    /// [`Undone`]: there is none of that number, its template has none of that name.
+    pub fn set_arguments(&self, by: &str, source: u32, said: Vec<Argument>) -> Result<Done, Undone> {
+        let (inventory, library) = (self.inventory(), self.library());
+        if let Some(template) = crate::targets::template(&inventory, &library, source) {
+            let known = template.arguments();
+            if let Some((name, _)) = said.iter().find(|(name, _)| !known.contains(&**name)) {
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                let has =
+                    if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+                let why = format!("the template of data source {source} has no argument '{name}': {has}");
+                return Err(Refusal::Wrong(why).into());
+            }
+        }
+        self.order(by, Order::SetArguments(source, said))
+    }
+
     /// Tells data sources those arguments that they have; the number of the last entry.
     fn tell_arguments(&self, by: &str, sources: &[u32], said: &[Argument]) -> Result<Option<u64>, Undone> {
         let (inventory, library) = (self.inventory(), self.library());
@@ -263,6 +282,11 @@ impl Handle {
         let (reply, comes) = sync_channel(1);
         self.to_keeper.send(ToKeeper::Spikes(source, search, apply, reply)).map_err(|_| NoSpikes::Over)?;
         comes.recv().unwrap_or(Err(NoSpikes::Over))
+    }
+
+    /// Has something told among what is wrong.
+    pub fn trouble(&self, what: String) {
+        self.shared.owner.lock().unwrap_or_else(PoisonError::into_inner).troubles.remember(what);
     }
 
     /// How a device is; none if it is not polled.

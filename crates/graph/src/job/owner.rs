@@ -261,16 +261,19 @@ impl Owner {
             ToOwner::Stale(device) => self.exploring.now(device, Instant::now()),
             ToOwner::Moved(device) => self.exploring.soon(device, Instant::now()),
             ToOwner::Unpolled(device, why) => {
-                let name = self.twin.newest().devices().get(device).map(|device| device.name.to_string());
-                self.trouble(format!("device '{}' cannot be polled: {why}", name.unwrap_or_default()));
+                self.trouble_of(device, &format!("it cannot be polled: {why}"));
             }
             ToOwner::Address(known) => self.address(known),
             ToOwner::Stop => {}
         }
     }
 
-    fn trouble(&self, what: String) {
-        self.shared.owner.lock().unwrap_or_else(PoisonError::into_inner).troubles.remember(what);
+    /// Something is wrong with a device.
+    fn trouble_of(&self, device: u32, what: &str) {
+        let name = self.twin.newest().devices().get(device).map(|device| device.name.to_string());
+        let what = format!("device '{}': {what}", name.unwrap_or_default());
+        let mut shown = self.shared.owner.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.troubles.remember_of(Some(device), what);
     }
 
     /// Makes changes, all or none of them; they are on disk after the turn.
@@ -466,7 +469,7 @@ impl Owner {
             }
             Ok(_) => {}
             Err(why) => {
-                self.trouble(format!("{host}: {why}"));
+                self.trouble_of(device, &format!("{host}: {why}"));
                 // Where it was is better than nowhere.
                 self.exploring.soon(device, Instant::now());
             }

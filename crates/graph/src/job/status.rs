@@ -112,27 +112,34 @@ const TOLD_MS: i64 = 15 * 60 * 1000;
 
 /// What went wrong lately, the newest last.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Troubles(VecDeque<(i64, String)>);
+pub(super) struct Troubles(VecDeque<(i64, Option<u32>, String)>);
 
 impl Troubles {
     /// Remembers one; it goes to the log, too, unless it is there already.
     pub fn remember(&mut self, what: String) {
+        self.remember_of(None, what);
+    }
+
+    /// Remembers one of a device: it is told as long as that is there.
+    pub fn remember_of(&mut self, device: Option<u32>, what: String) {
         let before = self.0.len();
         let now_ms = super::clock::unix_ms();
-        self.0.retain(|(at_ms, known)| *known != what && now_ms - at_ms < TOLD_MS);
+        self.0.retain(|(at_ms, _, known)| *known != what && now_ms - at_ms < TOLD_MS);
         if self.0.len() == before {
             tracing::warn!("graphs: {what}");
         }
-        self.0.push_back((now_ms, what));
+        self.0.push_back((now_ms, device, what));
         if self.0.len() > TROUBLES_MAX {
             self.0.pop_front();
         }
     }
 
-    /// Those of late.
-    pub fn told(&self) -> impl Iterator<Item = &String> {
+    /// Those of late, but of devices that are gone.
+    pub fn told<'t>(&'t self, has: impl Fn(u32) -> bool + 't) -> impl Iterator<Item = &'t String> {
         let now_ms = super::clock::unix_ms();
-        self.0.iter().filter(move |(at_ms, _)| now_ms - at_ms < TOLD_MS).map(|(_, what)| what)
+        let is_told =
+            move |(at_ms, device, _): &&(i64, Option<u32>, String)| now_ms - at_ms < TOLD_MS && device.is_none_or(&has);
+        self.0.iter().filter(is_told).map(|(.., what)| what)
     }
 }
 
@@ -192,7 +199,9 @@ pub(super) fn of(shared: &Shared) -> Status {
     }
     let troubles = shared.failure().into_iter().chain(shared.flow.trouble());
     let troubles = troubles.chain(probes.no_right.into_iter().flatten());
-    status.troubles = troubles.chain(owner.troubles.told().chain(&files.troubles).cloned()).collect();
+    status.troubles = troubles
+        .chain(owner.troubles.told(|device| inventory.devices().has(device)).chain(&files.troubles).cloned())
+        .collect();
     status.files = files;
     status
 }

@@ -14,11 +14,10 @@ use clap::builder::PossibleValuesParser;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use serde_json::json;
 use std::io::{self, BufRead, IsTerminal, Write};
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use trunkline_kit::exit::Exit;
 use trunkline_store::time::rfc3339;
-use trunkline_web::auth::{AuditEntry, Desk, From, LinkKind, NewUser, Refusal, Role, User, action};
+use trunkline_web::auth::{AuditEntry, Desk, LinkKind, NewUser, Refusal, Role, User, action};
 
 /// Octets of a password that are read.
 const PASSWORD_OCTETS_MAX: u64 = 4096;
@@ -201,14 +200,9 @@ impl Opened {
 
     fn password(&self, name: &str) -> Result<(), Failure> {
         // Who does not exist is not asked.
-        let user = self.desk.user(name, now_ns()).map_err(|e| failure(&e))?;
+        self.desk.user(name, now_ns()).map_err(|e| failure(&e))?;
         let password = read_password()?;
-        let secret = self.desk.make_link(&LinkKind::SetPassword(user.name), now_ns()).map_err(|e| failure(&e))?;
-        let from = From { address: IpAddr::V4(Ipv4Addr::LOCALHOST), agent: "trunkline user", cookie: None };
-        let set = self.desk.set_up(secret.expose(), "", &password, from, now_ns());
-        let signed_in = self.told(action::PASSWORD, name, set)?;
-        self.desk.sign_out(signed_in.cookie.expose()).map_err(|e| failure(&e))?;
-        self.desk.demand_new_password(name).map_err(|e| failure(&e))?;
+        self.told(action::PASSWORD, name, self.desk.set_password(name, &password))?;
         let told = "is set, and has to be changed at the next sign-in; their sessions have ended";
         let _ = writeln!(io::stderr(), "The password of {name} {told}.");
         Ok(())

@@ -8,6 +8,7 @@ use super::past;
 use crate::command::graph::farm::Server;
 use crate::failure::Failure;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +20,7 @@ use trunkline_graph::inventory::{
     Tree, Version,
 };
 use trunkline_graph::job::{Handle, Undone};
-use trunkline_sim::farm::{COMMUNITY, Farm, Fault, Settings};
+use trunkline_sim::farm::{COMMUNITY, Drops, Farm, Fault, Gateway, Settings};
 
 /// Who the inventory names.
 const BY: &str = "demo";
@@ -38,6 +39,10 @@ const AWAY: usize = 2;
 const AWAY_AFTER_MS: i64 = 40_000;
 /// The longest time between two absences of a device of a farm.
 const PERIOD_MS_MAX: i64 = 120 * 60_000;
+/// For how long the switch of the subscribers drops packets, how often, and how often in all.
+const DROPS_MS: i64 = 60_000;
+const DROPS_EVERY_MS: i64 = 600_000;
+const DROPS: i64 = 144;
 /// When a farm was switched on, in a data folder that stays.
 const BEGIN: &str = "demo-farm";
 /// Where devices stand: degrees north and east.
@@ -102,14 +107,10 @@ fn thread<T: Send + 'static>(name: &str, runs: impl FnOnce() -> T + Send + 'stat
 /// What the farm is made of. Counters of a folder that stays go on where they were.
 fn settings(folder: &Path, seed: u64, now_ms: i64) -> Result<Settings, Failure> {
     let (devices, interfaces, below) = (DEVICES, INTERFACES, BELOW);
-    let begun = |begin_ms| Settings {
-        seed,
-        devices,
-        interfaces,
-        below,
-        reached_through: true,
-        begin_ms,
-        ..Settings::default()
+    let begun = |begin_ms| {
+        let plain =
+            Settings { seed, devices, interfaces, below, reached_through: true, begin_ms, ..Settings::default() };
+        beside_calls(plain)
     };
     let path = folder.join(BEGIN);
     if let Some(begin_ms) = std::fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()) {
@@ -125,6 +126,43 @@ fn settings(folder: &Path, seed: u64, now_ms: i64) -> Result<Settings, Failure> 
     let failed = |e: std::io::Error| Failure::Failed(format!("{}: {e}", path.display()));
     std::fs::write(&path, settings.begin_ms.to_string()).map_err(failed)?;
     Ok(settings)
+}
+
+/// Where the networks of the demonstration's calls are (`trunkline_sim::scene`): those of other operators at the core,
+/// the exchange and its subscribers behind two switches, one of which drops packets for a minute in each ten.
+fn beside_calls(plain: Settings) -> Settings {
+    let farm = Farm::new(plain.clone());
+    let is_sound = |place: &usize| {
+        let router = farm.parent(*place);
+        farm.fault(*place).is_none()
+            && router != Some(AWAY)
+            && router.is_some_and(|router| farm.fault(router).is_none())
+    };
+    let is_reached = |place: &usize| farm.fault(*place) != Some(Fault::Dead) && farm.parent(*place) != Some(AWAY);
+    let switches = || (BELOW + 1)..DEVICES;
+    let exchange = switches().find(is_sound).or_else(|| switches().find(is_reached)).unwrap_or(BELOW + 1);
+    let is_apart = |place: &usize| farm.parent(*place) != farm.parent(exchange);
+    let others = || switches().filter(is_apart);
+    let subscribers = others().find(is_sound).or_else(|| others().find(is_reached)).unwrap_or(DEVICES - 1);
+    let gateway = |address: IpAddr, bits, device, interface| Gateway { address, bits, device, interface };
+    let v6 = |subnet| IpAddr::from([0x2001, 0xdb8, subnet, 0, 0, 0, 0xffff, 1]);
+    let gateways = vec![
+        gateway(IpAddr::from([203, 0, 113, 254]), 24, 0, 0),
+        gateway(v6(2), 64, 0, 0),
+        gateway(IpAddr::from([192, 0, 2, 254]), 24, exchange, 1),
+        gateway(v6(0), 64, exchange, 1),
+        gateway(IpAddr::from([198, 18, 0, 1]), 15, subscribers, 2),
+        gateway(v6(1), 64, subscribers, 2),
+    ];
+    let from_ms = |number: i64| plain.begin_ms + PAST_MS + number * DROPS_EVERY_MS;
+    let drops = (0..DROPS).map(|number| Drops {
+        device: subscribers,
+        interface: 2,
+        per_s: 40,
+        from_ms: from_ms(number),
+        to_ms: from_ms(number) + DROPS_MS,
+    });
+    Settings { gateways, drops: drops.collect(), ..plain }
 }
 
 /// What brings a farm to an inventory.

@@ -72,6 +72,8 @@ impl Running {
         }
         let control = Control::serve(handle.clone(), &path);
         let control = control.map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))?;
+        let (devices, graphs_total) = (handle.inventory().devices().len(), handle.inventory().graphs().len());
+        tracing::info!(devices, graphs = graphs_total, "graphs: devices are polled, and what they say is kept");
         Ok(Running { handle, parts: Mutex::new(Some((control, graphs))) })
     }
 
@@ -90,7 +92,7 @@ impl Running {
         match self.handle.reload() {
             Ok(Reloaded { changed: true, .. }) => tracing::info!("graphs: templates were read anew, devices follow"),
             Ok(_) => {}
-            Err(why) => tracing::error!("graphs: the templates stay as they were: {why}"),
+            Err(why) => self.handle.trouble(format!("the templates stay as they were: {why}")),
         }
     }
 

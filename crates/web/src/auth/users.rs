@@ -158,15 +158,29 @@ impl Desk {
         Ok(user)
     }
 
-    /// Has a user change the password before anything else: whoever set it knows it.
+    /// Sets the password of a user, as somebody at the machine may. It has to be changed before anything else, as
+    /// whoever set it knows it; sessions end, links to set one hold no more, wrong passwords are forgiven. Nobody is
+    /// signed in by it.
     ///
     /// # Errors
-    /// [`Refusal::NotFound`], [`Refusal::Failed`].
-    pub fn demand_new_password(&self, name: &str) -> Result<(), Refusal> {
+    /// [`Refusal::NotFound`], [`Refusal::BadValue`] for a password that will not do or a user who is locked,
+    /// [`Refusal::Busy`], [`Refusal::Failed`].
+    pub fn set_password(&self, name: &str, password: &str) -> Result<(), Refusal> {
         let name = canonical(name)?;
-        let demanded = "UPDATE users SET must_change_password = 1 WHERE name = ?1 AND password IS NOT NULL";
-        let changed = self.write(|t| Ok(t.execute(demanded, [&name])?))?;
-        if changed == 0 { Err(Refusal::NotFound("user")) } else { Ok(()) }
+        password::check_new(password, &name)?;
+        let hash = self.hashing.hash(password)?;
+        let id = self.write(|t| {
+            let user = find(t, &name)?;
+            let set = "UPDATE users SET password = ?2, must_change_password = 1 WHERE id = ?1 AND NOT disabled";
+            if t.execute(set, params![user.id, hash])? == 0 {
+                return Err(Refusal::value("name", "this user is locked"));
+            }
+            t.execute("DELETE FROM sessions WHERE user = ?1", [user.id])?;
+            t.execute("DELETE FROM links WHERE user = ?1", [user.id])?;
+            Ok(user.id)
+        })?;
+        held(&self.throttle).forgive(id);
+        Ok(())
     }
 
     /// Removes a user with their sessions, links, tokens and own filters; the audit log keeps their name.

@@ -266,9 +266,7 @@ pub(super) fn carry_out(served: &Served, order: Order) -> Result<Value, Fault> {
             let sources = handle.attach(BY, device, &graph, row, &boxed(arguments))?;
             Ok(json!({ "device": device, "data_sources": sources }))
         }
-        Order::Arguments { source, arguments } => {
-            done(handle.order(BY, Wanted::SetArguments(source, boxed(arguments)))?)
-        }
+        Order::Arguments { source, arguments } => done(handle.set_arguments(BY, source, boxed(arguments))?),
         Order::Reload {} => reload(handle),
         Order::Devices {} => Ok(told::devices(handle)),
         Order::Device { name } => Ok(told::device(handle, named(&inventory, &name)?)),

@@ -192,7 +192,7 @@ impl Owner {
         for (table, rows) in &findings.tables {
             let remap = remap(self.twin.newest(), device, table, rows);
             if remap.left_out > 0 {
-                self.trouble(format!("device {device}, {table}: {} rows are left out", remap.left_out));
+                self.trouble_of(device, &format!("{table}: {} rows are left out", remap.left_out));
             }
             is_done &= self.changes(device, remap.changes);
         }
@@ -207,12 +207,12 @@ impl Owner {
         let all = ["neighbours", "addresses", "hosts (ARP)", "hardware addresses"];
         for (what, left_out) in all.into_iter().zip(told.left_out) {
             if left_out > 0 {
-                self.trouble(format!("device {device}: {left_out} {what} are left out"));
+                self.trouble_of(device, &format!("{left_out} {what} are left out"));
             }
         }
         if !findings.around_was_silent && !findings.around_broken.is_empty() {
             let what = findings.around_broken.join(", ");
-            self.trouble(format!("device {device}: {what} cannot be read to their end"));
+            self.trouble_of(device, &format!("{what} cannot be read to their end"));
         }
         self.changes(device, told.changes)
     }
@@ -237,7 +237,7 @@ impl Owner {
         match self.change(BY, changes) {
             Ok(_) => true,
             Err(why) => {
-                self.trouble(format!("what device {device} has is not taken over: {why}"));
+                self.trouble_of(device, &format!("what it has is not taken over: {why}"));
                 false
             }
         }

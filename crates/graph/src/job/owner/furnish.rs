@@ -27,7 +27,7 @@ impl Owner {
         match changes {
             Ok(changes) => self.changes(device, changes),
             Err(why) => {
-                self.trouble(format!("device {device}: {why}"));
+                self.trouble_of(device, &why.to_string());
                 false
             }
         }

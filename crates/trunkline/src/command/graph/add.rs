@@ -32,7 +32,7 @@ pub struct Add {
     #[arg(long, conflicts_with_all = ["snmp", "credential"])]
     no_snmp: bool,
     /// The UDP port of its agent
-    #[arg(long, value_name = "PORT", default_value_t = 161)]
+    #[arg(long, value_name = "PORT", default_value_t = 161, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
     /// Its device template [default: the one for what it is; without SNMP none]
     #[arg(long, value_name = "NAME")]

@@ -1,7 +1,7 @@
 //! `trunkline graph bandwidth`: how much went where.
 
 use super::node::Place;
-use super::operate::{begin, cells, said, tell};
+use super::operate::{begin, cells, ends_after, said, tell};
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::show::figure;
@@ -52,6 +52,7 @@ impl Bandwidth {
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let to = self.to.unwrap_or_else(|| jiff::Timestamp::now().as_second());
         let from = self.from.unwrap_or(to - 86_400);
+        ends_after(from, to)?;
         let reply = self.place.question(&json!({
             "do": "figures", "text": self.words.join(" "), "device": self.device, "node": self.node, "from": from,
             "to": to, "limit": GRAPHS_MAX, "csv": self.csv,
@@ -92,6 +93,14 @@ fn write(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<
     table::write(&table.lines(terminal), terminal, out)?;
     for graph in graphs.iter().filter(|graph| !graph["trouble"].is_null()) {
         writeln!(out, "{}: {}", said(&graph["title"]), said(&graph["trouble"]))?;
+    }
+    let mut steps: Vec<u64> = graphs.iter().filter_map(|graph| graph["step"].as_u64()).collect();
+    steps.sort_unstable();
+    match (graphs.is_empty(), steps.first(), steps.last()) {
+        (true, ..) => writeln!(out, "no graph has these words in its title")?,
+        (_, Some(least), Some(most)) if least == most => writeln!(out, "a row is {least} s")?,
+        (_, Some(least), Some(most)) => writeln!(out, "a row is {least} s to {most} s: column `row`, or --csv")?,
+        _ => {}
     }
     let (total, shown) = (reply["total"].as_u64().unwrap_or_default(), graphs.len());
     if total > shown as u64 {

@@ -20,6 +20,10 @@ pub fn device(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Re
             writeln!(out, "  {key:<12} {}", Line::new(terminal).with(Style::Plain, &value).text())?;
         }
     }
+    let behind: Vec<String> = reply["behind"].as_array().into_iter().flatten().map(said).collect();
+    if !behind.is_empty() {
+        writeln!(out, "  {:<12} {}", "behind", Line::new(terminal).with(Style::Plain, &behind.join(", ")).text())?;
+    }
     for (key, what) in [("unexplored", "not looked at"), ("refused", "refused")] {
         let value = said(&reply["polling"][key]);
         if !value.is_empty() {

@@ -172,7 +172,7 @@ pub enum Import {
         Those who run graphs read the files themselves, as the user that they run as.")]
     Cacti {
         /// A dump of its database, by mariadb-dump
-        #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+        #[arg(long, value_name = "FILE", required_unless_present = "templates", value_hint = clap::ValueHint::FilePath)]
         dump: Option<PathBuf>,
         /// The folder with its round-robin files, which are copied
         #[arg(long, value_name = "DIR", requires = "dump", value_hint = clap::ValueHint::DirPath)]
@@ -198,7 +198,7 @@ pub struct Fetch {
     #[arg(long, value_name = "TIME", value_parser = begin)]
     to: Option<i64>,
     /// Seconds of a row that are wished for [default: the finest]
-    #[arg(long, value_name = "SECONDS", default_value_t = 1)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1, hide_default_value = true)]
     step: u64,
     /// How rows are made
     #[arg(long, value_name = "WORD", default_value = "average",
@@ -211,6 +211,17 @@ pub struct Fetch {
 /// A time: a date, a date with a time, or seconds since 1970.
 pub fn begin(text: &str) -> Result<i64, String> {
     text.parse().or_else(|_| moment::span(text, &TimeZone::system()).map(|(ns, _)| ns.div_euclid(1_000_000_000)))
+}
+
+/// Refuses a span that ends before it begins.
+///
+/// # Errors
+/// It does.
+pub fn ends_after(from: i64, to: i64) -> Result<(), Failure> {
+    match from < to {
+        true => Ok(()),
+        false => Err(Failure::Usage("the span ends before it begins: --to is to be later than --from".to_owned())),
+    }
 }
 
 impl Order {
@@ -521,6 +532,7 @@ impl Fetch {
         let now = jiff::Timestamp::now().as_second();
         let to = self.to.unwrap_or(now);
         let from = self.from.unwrap_or(to - 86_400);
+        ends_after(from, to)?;
         let order = json!({
             "do": "fetch",
             "source": self.source,

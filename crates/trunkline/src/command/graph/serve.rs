@@ -5,6 +5,7 @@ use crate::cli::DATA_DEFAULT;
 use crate::failure::Failure;
 use crate::graph::here::Running;
 use crate::run::config::{Given, Listen, Settings, load};
+use crate::run::log;
 use crate::run::metrics::{self, Page};
 use crate::run::status::process;
 use crate::stop::Stop;
@@ -58,6 +59,7 @@ impl Serve {
         let _ = signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&again));
         let lanes = self.lanes.map(|lanes| ("graph", "lanes", lanes.to_string(), "--lanes"));
         let loaded = load(&Given { file: self.config.clone(), options: lanes.into_iter().collect() })?;
+        log::start(&loaded.settings.log).map_err(Failure::Failed)?;
         let page = self.metrics.as_ref().map(metrics::bind).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let echo = EchoSockets::open();

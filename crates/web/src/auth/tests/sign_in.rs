@@ -222,12 +222,20 @@ fn a_first_password_must_be_changed_before_anything() {
 fn a_password_that_was_set_at_the_machine_must_be_changed_too() {
     let f = fixture();
     f.has_user("alice", Role::Engineer);
-    f.demand_new_password("alice").unwrap();
-    let viewer = f.signed_in("alice").viewer;
+    let before = f.signed_in("alice");
+    let signed_in = || f.user("alice", NOW).unwrap().last_sign_in_ns;
+    let (last, sign_ins) = (signed_in(), f.counts().signed_in);
+    f.set_password("alice", "chosen at the machine").unwrap();
+    assert_eq!(signed_in(), last, "nobody has signed in");
+    assert_eq!(f.counts().signed_in, sign_ins);
+    assert!(f.viewer_of_cookie(before.cookie.expose(), NOW).is_err(), "sessions have ended");
+    let viewer = f.sign_in("alice", "chosen at the machine", from("10.0.0.1"), NOW).unwrap().viewer;
     assert!(viewer.must_change_password && viewer.permissions == Permissions::NONE);
-    let changed = f.change_password(&viewer, PASSWORD, "another good one", from("10.0.0.1"), NOW).unwrap();
+    let changed =
+        f.change_password(&viewer, "chosen at the machine", "another good one", from("10.0.0.1"), NOW).unwrap();
     assert!(!changed.viewer.must_change_password && changed.viewer.may(Permission::GraphsRead));
-    assert_eq!(f.demand_new_password("nobody"), Err(Refusal::NotFound("user")));
+    assert_eq!(f.set_password("nobody", "chosen at the machine"), Err(Refusal::NotFound("user")));
+    assert!(matches!(f.set_password("alice", "short"), Err(Refusal::BadValue { .. })));
 }
 
 #[test]
