@@ -259,8 +259,19 @@ fn a_series_beyond_its_limit_is_told_by_one_mail_over_kills() {
     // SIGHUP reads them, too.
     world.write_rules(&rules);
     let served = rustix::process::Pid::from_raw(serve.0.id() as i32).unwrap();
-    rustix::process::kill_process(served, rustix::process::Signal::HUP).unwrap();
+    let hang_up = || rustix::process::kill_process(served, rustix::process::Signal::HUP).unwrap();
+    hang_up();
     eventually("they are alerts again", || world.open().len() == 9);
+    // And templates, whose mistakes are told where somebody looks.
+    std::fs::write(world.folder.path().join("graphs/templates/wrong.toml"), "[data.wrong]\ntitel = 3\n").unwrap();
+    hang_up();
+    let told = || {
+        let words = ["graph", "status", "--json", "--data", world.data()];
+        String::from_utf8(Command::new(PROGRAM).args(words).output().unwrap().stdout).unwrap()
+    };
+    eventually("what is wrong is told", || {
+        told().contains("the templates stay as they were") && told().contains("titel")
+    });
     world.write_rules("[rule.x]\nvalu = 3\n");
     assert_eq!(world.alert(&["reload"]).status.code(), Some(1));
     assert_eq!(world.json(&["status"])["rules"].as_u64(), Some(1), "those before hold");

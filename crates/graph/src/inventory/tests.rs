@@ -194,7 +194,7 @@ fn secrets_are_never_printed() {
     let printed = format!("{:?} {:?}", house.inventory, house.entries);
     assert!(!printed.contains("very-secret") && !printed.contains("[118, 101"), "{printed}");
     let described = house.inventory.credentials().iter().map(|(_, c)| c.login.describe()).collect::<Vec<_>>();
-    assert_eq!(described, ["community", "user operator, Sha256, Aes128", "token"]);
+    assert_eq!(described, ["community", "user operator, sha256, aes128", "token"]);
     // A device that has one keeps it, of a kind that fits.
     let version = |version, credential| {
         let access = Access { version: Some(version), credential: Some(credential), ..Access::default() };
