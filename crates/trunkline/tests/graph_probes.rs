@@ -332,8 +332,8 @@ fn all_that_is_not_snmp_is_read_and_stored() {
     let mean = read.iter().map(|(_, rate)| rate).sum::<f64>() / read.len() as f64;
     assert!((mean - 10.0).abs() < 1.0, "{read:?}");
     // A name that its template does not have is told, with those that it has.
-    let (port, _) = world.source("all", "port");
-    let wrong = world.order(&["argument", &port, "colour=red"]);
+    let (of_port, _) = world.source("all", "port");
+    let wrong = world.order(&["argument", &of_port, "colour=red"]);
     let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert!(wrong.status.code() == Some(1) && said.contains("no argument 'colour': it has port"), "{said}");
     let told = world.json(&["device", "all"]);
