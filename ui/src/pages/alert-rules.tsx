@@ -104,11 +104,11 @@ function List(props: { rules: AlertRule[] }): JSX.Element {
               <th scope="col">Rule</th>
               <th scope="col">Severity</th>
               <th scope="col">State</th>
+              <th scope="col">Watches</th>
+              <th scope="col">Bad is</th>
               <th scope="col" class="right">
                 Follows
               </th>
-              <th scope="col">Watches</th>
-              <th scope="col">Bad is</th>
             </tr>
           </thead>
           <tbody>
@@ -126,9 +126,9 @@ function List(props: { rules: AlertRule[] }): JSX.Element {
                   <td>
                     <State rule={rule} />
                   </td>
-                  <td class="right">{whole(rule.subjects)}</td>
                   <td>{rule.watches}</td>
                   <td>{bound(rule.condition)}</td>
+                  <td class="right">{whole(rule.subjects)}</td>
                 </tr>
               )}
             </For>
@@ -148,7 +148,7 @@ function State(props: { rule: AlertRule }): JSX.Element {
         </A>
       </Match>
       <Match when={props.rule.pending > 0}>
-        <Tag meaning="warn">{whole(props.rule.pending)} may come</Tag>
+        <Tag meaning="warn">{whole(props.rule.pending)} bad, no alert</Tag>
       </Match>
       <Match when={props.rule.subjects === 0}>
         <Tag meaning="none">nothing seen yet</Tag>

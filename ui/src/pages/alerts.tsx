@@ -2,8 +2,8 @@
 
 import { A, useSearchParams } from "@solidjs/router";
 import { createMemo, createResource, createSignal, For, Match, Show, Switch, type JSX } from "solid-js";
-import { get, post } from "../api/client";
-import type { Alert, Alerts, AlertsPending, AlertStatus } from "../api/types";
+import { get, post, type Query } from "../api/client";
+import type { Alert, AlertPending, Alerts, AlertsPending, AlertStatus } from "../api/types";
 import { of, whole } from "../format";
 import { Head } from "../parts/head";
 import { useKeys } from "../parts/keys";
@@ -15,10 +15,11 @@ import { toast, toastError } from "../parts/toast";
 import { may, mayKeepBack, seesAllGraphs } from "../session";
 import { ago, ms } from "../time";
 import { useAlertsAgain } from "./alerts/again";
-import { Asked, asked, Pages, PAGE, type Search } from "./alerts/asked";
+import { Asked, asked, Pages, type Search } from "./alerts/asked";
 import { absent, kept } from "./alerts/kept";
 import { AlertsNav } from "./alerts/nav";
 import { WithAlerts } from "./alerts/nothing";
+import { aboutAlerts, counted, countsOf, isKeptBack, parted, searched } from "./alerts/parted";
 import { RuleName } from "./alerts/rule";
 import { Severity } from "./alerts/severity";
 import { SilenceDialog } from "./alerts/silence-dialog";
@@ -26,12 +27,15 @@ import { Subject } from "./alerts/subject";
 import { bound, figure, standing } from "./alerts/words";
 import "./alerts/alerts.css";
 
+/** What is bad and no alert: as many as the API lists at once. */
+const PENDING = 500;
+
 export default function OpenAlerts(): JSX.Element {
   const [search, setSearch] = useSearchParams<Search>();
   const [status, statusAgain] = createResource(() => get<AlertStatus>("/alerts/status"));
   const serving = createMemo(() => known(status)?.serving === true);
-  const [list, again] = createResource(() => serving() && asked(search), (question) => get<Alerts>("/alerts", question).catch(absent), { storage: kept() });
-  const [pending, pendingAgain] = createResource(serving, () => get<AlertsPending>("/alerts/pending", { limit: PAGE }).catch(absent));
+  const [list, again] = createResource(() => serving() && asked(search), (question) => listed(question).catch(absent), { storage: kept() });
+  const [pending, pendingAgain] = createResource(serving, () => get<AlertsPending>("/alerts/pending", { limit: PENDING }).catch(absent));
   const [silencing, setSilencing] = createSignal<Alert | undefined>();
   const look = (): void => [statusAgain, again, pendingAgain].forEach((one) => void one.refetch());
   useAlertsAgain(look);
@@ -55,7 +59,7 @@ export default function OpenAlerts(): JSX.Element {
   }
   return (
     <>
-      <Head title="Alerts" about={<Show when={known(status)?.summary}>{(summary) => <span class="muted">{about(summary())}</span>}</Show>}>
+      <Head title="Alerts" about={<Show when={known(status)?.summary}>{(summary) => <span class="muted">{aboutAlerts(summary(), known(pending))}</span>}</Show>}>
         <Show when={mayKeepBack() && known(status)?.serving}>
           <A class="button" href="/alerts/silences?new=1">
             Keep back …
@@ -83,26 +87,10 @@ export default function OpenAlerts(): JSX.Element {
                   <Match when={list.error}>
                     <Trouble error={list.error} retry={look} />
                   </Match>
-                  <Match when={known(list)?.total === 0}>
-                    <NoAlert filtered={Object.values(asked(search)).filter(Boolean).length > 1} status={status()} />
-                  </Match>
                   <Match when={known(list)}>
-                    {(list) => (
-                      <section class="panel" aria-label="Open alerts">
-                        <header>
-                          <h2>{of(list().total, "open alert", "open alerts")}</h2>
-                          <Pages search={search} setSearch={setSearch} total={list().total} />
-                        </header>
-                        <ul class="alerts-list">
-                          <For each={list().alerts}>{(alert) => <Row alert={alert} acknowledge={acknowledge} silence={setSilencing} />}</For>
-                        </ul>
-                      </section>
-                    )}
+                    {(list) => <Lists list={list()} pending={known(pending)} status={status()} search={search} setSearch={setSearch} acknowledge={acknowledge} silence={setSilencing} />}
                   </Match>
                 </Switch>
-                <Show when={(known(pending)?.total ?? 0) > 0}>
-                  <Pending pending={known(pending)!} />
-                </Show>
               </div>
             </WithAlerts>
           )}
@@ -113,14 +101,83 @@ export default function OpenAlerts(): JSX.Element {
   );
 }
 
-function about(summary: NonNullable<AlertStatus["summary"]>): string {
-  const parts = [
-    of(summary.open, "open", "open"),
-    summary.critical > 0 ? `${whole(summary.critical)} critical` : "",
-    summary.acknowledged > 0 ? `${whole(summary.acknowledged)} taken care of` : "",
-    summary.kept_back > 0 ? `${whole(summary.kept_back)} kept back` : "",
-  ];
-  return parts.filter(Boolean).join(", ");
+/** A part of the alerts that are open, and how many of all of them are kept back: those stand last. */
+type Listed = Alerts & { kept_total: number };
+
+async function listed(question: Query): Promise<Listed> {
+  const list = await get<Alerts>("/alerts", question);
+  const isWhole = list.total === list.alerts.length;
+  if (isWhole || question["state"] !== undefined) return { ...list, kept_total: isWhole ? list.alerts.filter(isKeptBack).length : question["state"] === "suppressed" ? list.total : 0 };
+  const { total } = await get<Alerts>("/alerts", { ...question, state: "suppressed", offset: undefined, limit: 1 });
+  return { ...list, kept_total: total };
+}
+
+interface ListsProps {
+  list: Listed;
+  pending: AlertsPending | undefined;
+  status: AlertStatus;
+  search: Partial<Search>;
+  setSearch: Parameters<typeof Pages>[0]["setSearch"];
+  acknowledge: (alert: Alert) => void;
+  silence: (alert: Alert) => void;
+}
+
+/** What is open, what is kept back (an alert before, or not), what may come: the parts that the head counts. */
+function Lists(props: ListsProps): JSX.Element {
+  const isFiltered = (): boolean => Object.values(asked(props.search)).filter(Boolean).length > 1;
+  const all = createMemo(() => (props.status.summary && isFiltered() ? countsOf(props.status.summary, props.pending) : undefined));
+  const open = (): Alert[] => props.list.alerts.filter((alert) => !isKeptBack(alert));
+  const keptAlerts = (): Alert[] => props.list.alerts.filter(isKeptBack);
+  const openTotal = (): number => props.list.total - props.list.kept_total;
+  const others = createMemo(() => parted(searched(props.pending?.pending ?? [], props.search)));
+  const keptTotal = (): number => props.list.kept_total + others().kept.length;
+  const isCut = (): boolean => (props.pending?.total ?? 0) > (props.pending?.pending.length ?? 0);
+  return (
+    <>
+      <Pages search={props.search} setSearch={props.setSearch} total={props.list.total} />
+      <Show when={openTotal() > 0} fallback={<Show when={props.search.state !== "suppressed" || keptTotal() === 0}><NoAlert filtered={isFiltered()} status={props.status} /></Show>}>
+        <Show when={open().length > 0}>
+          <section class="panel" aria-label="Open alerts">
+            <header>
+              <h2>{counted(openTotal(), all()?.open)} open</h2>
+            </header>
+            <ul class="alerts-list">
+              <For each={open()}>{(alert) => <Row alert={alert} acknowledge={props.acknowledge} silence={props.silence} />}</For>
+            </ul>
+          </section>
+        </Show>
+      </Show>
+      <Show when={keptTotal() > 0}>
+        <section class="panel" aria-label="Kept back">
+          <header>
+            <h2>{counted(keptTotal(), all()?.kept)} kept back</h2>
+            <span class="muted">nobody is told while they are</span>
+          </header>
+          <Show when={keptAlerts().length > 0}>
+            <ul class="alerts-list">
+              <For each={keptAlerts()}>{(alert) => <Row alert={alert} acknowledge={props.acknowledge} silence={props.silence} />}</For>
+            </ul>
+          </Show>
+          <Show when={others().kept.length > 0}>
+            <Brief of={others().kept} />
+          </Show>
+        </section>
+      </Show>
+      <Show when={others().coming.length > 0}>
+        <section class="panel" aria-label="May come">
+          <header>
+            <h2>{counted(others().coming.length, all()?.coming)} may come</h2>
+          </header>
+          <Brief of={others().coming} />
+        </section>
+      </Show>
+      <Show when={isCut()}>
+        <p class="muted">
+          Of {whole(props.pending!.total)} that are bad and no alert, the newest {whole(props.pending!.pending.length)} are looked through here.
+        </p>
+      </Show>
+    </>
+  );
 }
 
 function Row(props: { alert: Alert; acknowledge: (alert: Alert) => void; silence: (alert: Alert) => void }): JSX.Element {
@@ -197,27 +254,22 @@ function NoAlert(props: { filtered: boolean; status: AlertStatus }): JSX.Element
   );
 }
 
-function Pending(props: { pending: AlertsPending }): JSX.Element {
+/** What is bad and no alert. */
+function Brief(props: { of: AlertPending[] }): JSX.Element {
   return (
-    <section class="panel" aria-label="May come, or kept back">
-      <header>
-        <h2>May come, or kept back</h2>
-        <span class="muted">{props.pending.total > props.pending.pending.length ? `the newest ${whole(props.pending.pending.length)} of ${whole(props.pending.total)}` : whole(props.pending.total)}</span>
-      </header>
-      <ul class="alerts-brief">
-        <For each={props.pending.pending}>
-          {(one) => (
-            <li>
-              <Severity of={one.severity} />
-              <span>{one.subject}</span>
-              <RuleName rule={one.rule} />
-              <span class="muted">
-                {standing(one.standing, one.kept_back_by)}, since <Time at={one.since} shape="short" />
-              </span>
-            </li>
-          )}
-        </For>
-      </ul>
-    </section>
+    <ul class="alerts-brief">
+      <For each={props.of}>
+        {(one) => (
+          <li>
+            <Severity of={one.severity} />
+            <span>{one.subject}</span>
+            <RuleName rule={one.rule} />
+            <span class="muted">
+              {standing(one.standing, one.kept_back_by)}, since <Time at={one.since} shape="short" />
+            </span>
+          </li>
+        )}
+      </For>
+    </ul>
   );
 }

@@ -20,7 +20,7 @@ import { span } from "../time";
 import { AlertsOfDevice } from "./alerts/of-device";
 import { useEvery } from "./charge/every";
 import { Previews } from "./graphs/previews";
-import { PREVIEWS, STATES } from "./graphs/words";
+import { PREVIEWS, STATES, troublesOf } from "./graphs/words";
 import "./graphs/graphs.css";
 
 const LOOK_MS = 10_000;
@@ -165,7 +165,7 @@ function Facts(props: { device: GraphDevice }): JSX.Element {
       <div class="body stack">
         <Show when={props.device.troubles.length > 0}>
           <div role="alert">
-            <For each={props.device.troubles}>{(trouble) => <p class="bad-ink">{trouble}</p>}</For>
+            <For each={troublesOf(props.device.troubles)}>{(trouble) => <p class="bad-ink">{trouble}</p>}</For>
           </div>
         </Show>
         <Show when={props.device.system.description}>

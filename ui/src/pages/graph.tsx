@@ -68,7 +68,9 @@ export default function Graph(): JSX.Element {
     ...SPANS.map(({ from, name }, at) => ({ keys: String(at + 1), what: `the last ${name.toLowerCase()}`, run: () => inFile({ from, to: "now" }) })),
     { keys: "r", what: "in real time, or as it is kept", run: () => setSearch({ live: live() === undefined ? "1" : undefined }) },
   ]);
-  const file = (kind: string): string => url(`/graphs/${params.id}/${kind}`, { width: 900, function: search.of, tz: kind === "csv" ? undefined : zone(), ...asked(spanOf(range())) });
+  /** The numbers as the page has them are what the API answers; the other files are made for it. */
+  const file = (kind: string): string => (kind === "json" ? url("/graphs/pictures", { ids: params.id, width: 900, function: search.of, ...asked(spanOf(range())) }) : made(kind));
+  const made = (kind: string): string => url(`/graphs/${params.id}/${kind}`, { width: 900, function: search.of, tz: kind === "csv" ? undefined : zone(), ...asked(spanOf(range())) });
   const OfFile = (): JSX.Element => (
     <>
       <select class="input" aria-label="Compared with" value={search.with ?? ""} onChange={(event) => setSearch({ with: event.currentTarget.value || undefined })}>
@@ -92,10 +94,11 @@ export default function Graph(): JSX.Element {
         </For>
       </select>
       <div class="row spread" role="group" aria-label="Download">
-        <For each={["png", "svg", "csv"]}>
+        <Icon name="download" size={16} />
+        <For each={["png", "svg", "csv", "json"]}>
           {(kind) => (
             <a class="button" href={file(kind)} download={`graph-${params.id}.${kind}`} aria-label={`Download as ${kind.toUpperCase()}`}>
-              <Icon name="download" size={16} /> {kind.toUpperCase()}
+              {kind.toUpperCase()}
             </a>
           )}
         </For>

@@ -110,13 +110,19 @@ export default function GraphsMap(): JSX.Element {
 
 function About(props: { map: GraphMap }): JSX.Element {
   const down = (): number => props.map.nodes.filter((node) => node.state === "down").length;
+  const polled = (): number => props.map.nodes_total - props.map.strangers_total;
   return (
     <span class="muted">
-      {of(props.map.nodes_total - props.map.strangers_total, "device", "devices")}, {of(props.map.strangers_total, "neighbour that is not polled", "neighbours that are not polled")}, {of(props.map.links_total, "link", "links")}
+      {of(polled(), "device", "devices")}
       <Show when={down() > 0}>
         {" "}
-        <span class="bad-ink">{whole(down())} down</span>
+        (
+        <A class="bad-ink" href="/graphs?show=devices&state=down">
+          {whole(down())} down
+        </A>
+        )
       </Show>
+      <Show when={props.map.strangers_total > 0}>, {of(props.map.strangers_total, "neighbour that is not polled", "neighbours that are not polled")}</Show>, {of(props.map.links_total, "link", "links")}
     </span>
   );
 }

@@ -23,7 +23,7 @@ import { OF_MANY_MAX, OneOfMany } from "./graphs/of-many";
 import { Previews } from "./graphs/previews";
 import { Report } from "./graphs/report";
 import { Trees } from "./graphs/tree";
-import { PREVIEWS, STATES } from "./graphs/words";
+import { PREVIEWS, STATES, troublesOf } from "./graphs/words";
 import "./graphs/graphs.css";
 
 const LOOK_MS = 10_000;
@@ -311,7 +311,7 @@ function Device(props: { device: GraphDeviceBrief }): JSX.Element {
       <td class="num">{props.device.address}</td>
       <td>{props.device.site ?? "–"}</td>
       <td class="right">{whole(props.device.graphs)}</td>
-      <td>{props.device.troubles.join("; ") || "–"}</td>
+      <td>{troublesOf(props.device.troubles).join(" ") || "–"}</td>
     </tr>
   );
 }

@@ -1,11 +1,11 @@
 // A graph of the network: small as a preview, large with a cursor and a zoom. What others show beside it (a legend, the
 // same a week before) belongs to whoever shows it.
 
-import { createMemo, createSignal, createUniqueId, For, onCleanup, onMount, Show, type JSX } from "solid-js";
+import { createEffect, createMemo, createSignal, createUniqueId, For, on, onCleanup, onMount, Show, type JSX } from "solid-js";
 import type { GraphPicture, GraphSeries } from "../api/types";
 import { zone } from "../prefs";
 import { full } from "../time";
-import { amount, areaPath, bands, linePath, marks, place, scaleOf, times, type Band } from "./graph-shape";
+import { amount, areaPath, bands, cursorIn, linePath, marks, place, said, scaleOf, times, type Band } from "./graph-shape";
 import "./graph-chart.css";
 
 export interface GraphChartProps {
@@ -28,6 +28,8 @@ export interface GraphChartProps {
 
 /** Pixels that a pointer must be dragged to zoom. */
 const DRAG_MIN = 6;
+/** Pixels for a mark of time. */
+const MARK_EACH = 70;
 /** Room beside and below the plot. */
 const LEFT = 62;
 const BOTTOM = 20;
@@ -53,8 +55,10 @@ export function GraphChart(props: GraphChartProps): JSX.Element {
   const x = (at: number): number => LEFT + ((at - props.span[0]) / (props.span[1] - props.span[0])) * inner();
   const y = (value: number): number => TOP + (1 - Math.min(1.5, Math.max(-0.5, place(scale(), value)))) * tall();
   const rowX = (picture: GraphPicture) => (row: number): number => x((picture.start + row * picture.step) * 1000);
-  const atOf = (event: PointerEvent): number => {
-    const left = event.clientX - place_!.getBoundingClientRect().left;
+  /** Where the pointer is; undefined while it is elsewhere. */
+  let pointer: number | undefined;
+  const atOf = (clientX: number): number => {
+    const left = clientX - place_!.getBoundingClientRect().left;
     return props.span[0] + (Math.min(inner(), Math.max(0, left - LEFT)) / inner()) * (props.span[1] - props.span[0]);
   };
   const rowOf = (at: number): number | undefined => {
@@ -65,6 +69,16 @@ export function GraphChart(props: GraphChartProps): JSX.Element {
     setCursor(at);
     props.onRow?.(at === undefined ? undefined : rowOf(at));
   };
+  // After a zoom, or as time goes on, the pointer is at another time, and a row has another number.
+  createEffect(
+    on(
+      () => [props.span[0], props.span[1], props.picture] as const,
+      ([from, to]) => {
+        if (cursor() !== undefined) move(cursorIn(cursor()!, [from, to], pointer === undefined ? undefined : atOf(pointer)));
+      },
+      { defer: true },
+    ),
+  );
   const release = (event: PointerEvent): void => {
     const begun = drag();
     setDrag(undefined);
@@ -72,12 +86,16 @@ export function GraphChart(props: GraphChartProps): JSX.Element {
     event.preventDefault();
     props.onZoom?.(Math.min(...begun), Math.max(...begun));
   };
+  const byArrow = (at: number): void => {
+    pointer = undefined;
+    move(at);
+  };
   const byKey = (event: KeyboardEvent): void => {
     const [from, to] = props.span;
     const at = cursor() ?? (from + to) / 2;
     const keys: Record<string, () => void> = {
-      ArrowLeft: () => move(Math.max(from, at - (to - from) / 60)),
-      ArrowRight: () => move(Math.min(to - 1, at + (to - from) / 60)),
+      ArrowLeft: () => byArrow(Math.max(from, at - (to - from) / 60)),
+      ArrowRight: () => byArrow(Math.min(to - 1, at + (to - from) / 60)),
       "+": () => props.onZoom?.(at - (at - from) / 2, at + (to - at) / 2),
       "-": () => props.onZoom?.(from - (to - from) / 2, to + (to - from) / 2),
     };
@@ -100,16 +118,20 @@ export function GraphChart(props: GraphChartProps): JSX.Element {
       onPointerDown={(event) => {
         if (props.small || !props.onZoom || event.button !== 0 || event.pointerType === "touch") return;
         place_!.setPointerCapture(event.pointerId);
-        setDrag([atOf(event), atOf(event)]);
+        setDrag([atOf(event.clientX), atOf(event.clientX)]);
       }}
       onPointerMove={(event) => {
         if (props.small) return;
-        move(atOf(event));
+        pointer = event.clientX;
+        move(atOf(event.clientX));
         const begun = drag();
-        if (begun) setDrag([begun[0], atOf(event)]);
+        if (begun) setDrag([begun[0], atOf(event.clientX)]);
       }}
       onPointerUp={release}
-      onPointerLeave={() => !props.small && !drag() && move(undefined)}
+      onPointerLeave={() => {
+        pointer = undefined;
+        if (!props.small && !drag()) move(undefined);
+      }}
     >
       <svg width={width()} height={props.height}>
         <clipPath id={clip}>
@@ -125,7 +147,7 @@ export function GraphChart(props: GraphChartProps): JSX.Element {
             </>
           )}
         </For>
-        <For each={times(props.span[0], props.span[1], Math.max(2, inner() / 80), zone())}>
+        <For each={times(props.span[0], props.span[1], Math.max(2, inner() / MARK_EACH), zone())}>
           {(mark) => (
             <>
               <line class="graph-grid" x1={x(mark.at)} x2={x(mark.at)} y1={TOP} y2={TOP + tall()} />
@@ -214,9 +236,6 @@ function Drawn(props: { band: Band; x: (row: number) => number; y: (value: numbe
 
 /** The graph in words, for those who do not see it. */
 function describe(picture: GraphPicture): string {
-  const parts = picture.series
-    .filter((series) => series.label !== "")
-    .map(({ label, figures }) => (figures.average === null ? `${label}: nothing is known` : `${label}: mean ${amount(figures.average, picture.base, picture.unit)}, most ${amount(figures.max, picture.base, picture.unit)}`));
   const [from, to] = [picture.start * 1000, (picture.start + picture.rows * picture.step) * 1000];
-  return `${picture.title} from ${full(from)} to ${full(to)}. ${parts.join("; ")}. Left and right move, plus zooms in, minus out.`;
+  return `${picture.title} from ${full(from)} to ${full(to)}. ${said(picture).join("; ")}. Left and right move, plus zooms in, minus out.`;
 }

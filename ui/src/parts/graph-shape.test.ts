@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { GraphPicture, GraphSeries } from "../api/types";
-import { amount, areaPath, bands, linePath, marks, place, scaleOf, times } from "./graph-shape";
+import { amount, areaPath, bands, cursorIn, linePath, marks, place, said, scaleOf, times } from "./graph-shape";
 
 const series = (values: (number | null)[], stack = false): GraphSeries => ({
   name: "a", label: "A", kind: "area", color: "#00ff00", width: 1, stack, dashes: [], values, legend: [],
@@ -54,4 +54,34 @@ test("amounts have a unit and three digits", () => {
   expect(amount(-1500, 1000, "")).toBe("−1.5 k");
   expect(amount(0, 1000, "%")).toBe("0 %");
   expect(amount(null, 1000, "%")).toBe("–");
+});
+
+test("what is seen is said without nonsense: a band has ends, a tick no unit", () => {
+  const figures = { last: null, average: 0.1, min: null, max: 0.2, p95: null, total: null };
+  const one = (more: Partial<GraphSeries>): GraphSeries => ({ ...series([]), ...more });
+  const roundTrip = [
+    one({ color: null, label: "", values: [0.05, null, 0.04] }),
+    one({ label: "Shortest to longest", stack: true, values: [0.1, null, 0.2] }),
+    one({ label: "Mean", kind: "line", values: [0.1, null, 0.2], figures }),
+    one({ label: "Loss", kind: "tick", values: [1, 1, 0] }),
+    one({ label: "No answer", kind: "tick", values: [0, null, 0] }),
+  ];
+  expect(said(picture({ unit: "s", series: roundTrip }))).toEqual(["Shortest to longest: 40 ms to 0.24 s", "Mean: 0.1 s, most 0.2 s", "Loss: in 2 of 3 values", "No answer: at no time"]);
+  const stacked = [one({ label: "Used", values: [1], figures }), one({ label: "Cached", stack: true, values: [2], figures }), one({ label: "Free", values: [null] })];
+  expect(said(picture({ unit: "B", series: stacked }))).toEqual(["Used: mean 0.1 B, most 0.2 B", "Cached: mean 0.1 B, most 0.2 B", "Free: nothing is known"]);
+});
+
+test("after a zoom the cursor is where the pointer is, or it goes", () => {
+  expect(cursorIn(100, [0, 50], 20)).toBe(20);
+  expect(cursorIn(100, [0, 50], undefined)).toBeUndefined();
+  expect(cursorIn(40, [0, 50], undefined)).toBe(40);
+});
+
+test("however narrow a graph is, more than one time stands below it", () => {
+  const now = Date.UTC(2026, 10, 26, 19, 20);
+  for (const days of [1 / 24, 1, 2, 7, 10, 14, 30, 90, 365, 1825]) {
+    const found = times(now - days * 86_400_000, now, 4, "Europe/Berlin");
+    expect(found.length, `${days} days`).toBeGreaterThan(1);
+    expect(found.length, `${days} days`).toBeLessThan(7);
+  }
 });

@@ -30,6 +30,54 @@ export function bands(series: readonly GraphSeries[]): Band[] {
   return all;
 }
 
+/** A series that stands on one that is not seen: what is told of it is where it begins and ends, not how high it is. */
+export const isBand = (picture: GraphPicture, at: number): boolean => {
+  const [under, one] = [picture.series[at - 1], picture.series[at]];
+  return under !== undefined && one?.stack === true && under.color === null && one.color !== null;
+};
+
+/** What is seen in a graph, in words for each series that has a label: a tick has no unit, a band has two ends. */
+export function said(picture: GraphPicture): string[] {
+  const all = bands(picture.series);
+  return picture.series.flatMap((series, at) => {
+    const label = series.label.trim();
+    if (label === "") return [];
+    return [`${label}: ${series.kind === "tick" ? ticked(series) : isBand(picture, at) ? between(picture, all[at]!) : figured(picture, series)}`];
+  });
+}
+
+const UNKNOWN = "nothing is known";
+
+/** A tick is there or not: how often it is. */
+function ticked(series: GraphSeries): string {
+  const known = series.values.filter((value) => value !== null);
+  const there = known.filter((value) => value !== 0).length;
+  if (known.length === 0) return UNKNOWN;
+  return there === 0 ? "at no time" : `in ${there} of ${known.length} values`;
+}
+
+function between(picture: GraphPicture, { low, high }: Band): string {
+  const tops = high.filter((value) => value !== null);
+  const floors = low.filter((_, row) => high[row] !== null);
+  if (tops.length === 0) return UNKNOWN;
+  return range(picture, floors.reduce((a, b) => Math.min(a, b)), tops.reduce((a, b) => Math.max(a, b)));
+}
+
+/** From the one to the other. */
+export const range = (picture: GraphPicture, low: number, high: number): string => `${amount(low, picture.base, picture.unit)} to ${amount(high, picture.base, picture.unit)}`;
+
+function figured(picture: GraphPicture, { label, figures }: GraphSeries): string {
+  const print = (value: number | null): string => amount(value, picture.base, picture.unit);
+  if (figures.average === null) return UNKNOWN;
+  return `${label.trim().toLowerCase() === "mean" ? "" : "mean "}${print(figures.average)}, most ${print(figures.max)}`;
+}
+
+/** Where the cursor is once another time is shown: where the pointer is, else where it was if that is still seen. */
+export function cursorIn(at: number, [from, to]: readonly [number, number], pointer: number | undefined): number | undefined {
+  const next = pointer ?? at;
+  return next >= from && next <= to ? next : undefined;
+}
+
 /** The ends of the axis: what the template says, wider where values are beyond it and it does not insist. */
 export function scaleOf(picture: GraphPicture, all: readonly Band[]): Scale {
   let [low, high] = [Infinity, -Infinity];
@@ -76,7 +124,7 @@ export function marks(scale: Scale, base: number, wanted: number): number[] {
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const STEPS = [MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 91 * DAY, 182 * DAY, 365 * DAY];
+const STEPS = [MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 3 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 91 * DAY, 182 * DAY, 365 * DAY];
 
 /** Marks of time in a zone, about so many: full hours and midnights as people there have them. */
 export function times(from: number, to: number, wanted: number, zone: string): { at: number; text: string }[] {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { GraphStop, Loss } from "../../api/types";
-import { lanes, lostHere, lostThere } from "./on-way-words";
+import type { GraphPicture, GraphStop, Loss } from "../../api/types";
+import { lanes, lostHere, lostThere, says } from "./on-way-words";
 
 const stop = (name: string, shows: string[], losses: GraphStop["losses"] = []): GraphStop => ({
   device: 1, device_name: name, state: "up", row: 1, interface: "Gi0/1", label: null, whys: [], losses,
@@ -23,4 +23,14 @@ test("losses of the capture count that were counted in the time, in part or as a
   const counted = (since: string, at: string): Loss => ({ since, at, count: 3, place: "ring", source: "eth0" });
   const all = [counted("2026-11-26T10:00:00Z", "2026-11-26T10:00:10Z"), counted("2026-11-26T10:00:10Z", "2026-11-26T10:00:20Z"), counted("2026-11-26T10:05:00Z", "2026-11-26T10:05:10Z")];
   expect(lostHere(all, Date.parse("2026-11-26T10:00:15Z"), Date.parse("2026-11-26T10:05:00Z"))).toEqual([all[1]]);
+});
+
+test("a loss is a share, told where there is some", () => {
+  const picture = (loss: number): GraphPicture => ({
+    title: "", unit: "s", base: 1000, lower: null, upper: null, rigid: false, logarithmic: false, start: 0, step: 60, rows: 2, rules: [], thresholds: [], unread: [],
+    series: [{ name: "lossy", label: "Loss", kind: "tick", color: "#ff0000", width: 1, stack: false, dashes: [], values: [0, loss > 0 ? 1 : 0], legend: [], figures: { last: null, average: null, min: null, max: null, p95: null, total: null } }],
+    prints: [{ label: "Loss, mean", format: "%6.2lf %%", is_number: true, value: loss }, { label: "95th percentile", format: "%6.2lf %s", is_number: true, value: 3 }],
+  });
+  expect(says(picture(0))).toBe("Loss: at no time");
+  expect(says(picture(12.5))).toBe("Loss: in 1 of 2 values; Loss, mean: 12.5 %");
 });

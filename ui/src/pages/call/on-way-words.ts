@@ -1,8 +1,10 @@
 // What was on the way of a call, in the order in which it is to be looked at, and in words.
 
-import type { CallWay, GraphLoss, GraphStop, Loss } from "../../api/types";
+import type { CallWay, GraphLoss, GraphPicture, GraphStop, Loss } from "../../api/types";
 import { whole } from "../../format";
+import { amount, said } from "../../parts/graph-shape";
 import { ms } from "../../time";
+import { printed, printName } from "../graphs/words";
 
 /** A graph on the way. */
 export interface Lane {
@@ -37,6 +39,12 @@ export function lanes(stops: readonly GraphStop[]): { first: Lane[]; sound: Lane
 export function lostThere(stop: GraphStop, loss: GraphLoss): string {
   const amount = loss.unit === "%" ? `up to ${loss.amount.toFixed(loss.amount < 10 ? 1 : 0)} % ` : `${whole(loss.amount)} `;
   return `${amount}${loss.what} on ${nameOf(stop)} in the call's minutes`;
+}
+
+/** What a graph shows, for those who do not see the lines. Shares of a loss have no place at an axis of seconds: the legend has them. */
+export function says(picture: GraphPicture): string {
+  const shares = printed(picture).filter((print) => print.is_number && print.format.includes("%%") && (print.value ?? 0) > 0);
+  return [...said(picture), ...shares.map((print) => `${printName(print)}: ${amount(print.value, picture.base, "%")}`)].join("; ");
 }
 
 /** What the capture itself lost in a time. */

@@ -7,7 +7,6 @@ import { get } from "../../api/client";
 import type { CallWay, GraphPictures, GraphWays, Loss, Losses } from "../../api/types";
 import { of, whole } from "../../format";
 import { GraphChart } from "../../parts/graph-chart";
-import { amount } from "../../parts/graph-shape";
 import { Icon } from "../../parts/icon";
 import { known } from "../../parts/known";
 import { Tag } from "../../parts/meaning";
@@ -15,7 +14,7 @@ import { Empty, Loading, Trouble } from "../../parts/states";
 import { may } from "../../session";
 import { clock, ms, rfc3339 } from "../../time";
 import { stateOf } from "../graphs/words";
-import { isFound, lanes, lostHere, lostThere, nameOf, SHOWS, type Lane } from "./on-way-words";
+import { isFound, lanes, lostHere, lostThere, nameOf, says, SHOWS, type Lane } from "./on-way-words";
 import type { View } from "./view";
 import "./on-way.css";
 
@@ -272,12 +271,6 @@ function LaneRow(props: LaneProps): JSX.Element {
       </div>
     </article>
   );
-}
-
-/** The greatest values, for those who do not see the lines. */
-function says(picture: NonNullable<GraphPictures["pictures"][number]["picture"]>): string {
-  const named = picture.series.filter((series) => series.label.trim() !== "" && series.figures.max !== null);
-  return named.map(({ label, figures }) => `${label.trim()} at most ${amount(figures.max, picture.base, picture.unit)}`).join(", ");
 }
 
 /** What this capture lost in the time itself: nobody shall blame the network for that. */

@@ -4,7 +4,8 @@ import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Sh
 import type { GraphMap, GraphMapNode } from "../../api/types";
 import { of } from "../../format";
 import { Icon } from "../../parts/icon";
-import { centred, layout, whole, zoomed, type Place, type Sight } from "./map-layout";
+import { useKeys } from "../../parts/keys";
+import { centred, fitting, layout, line, nameDrawn, reach, signScale, whole, WORDS, zoomed, type Place, type Sight } from "./map-layout";
 import { strands, type Strand } from "./map-words";
 import { stateOf } from "./words";
 
@@ -12,6 +13,10 @@ import { stateOf } from "./words";
 const DRAG_MIN = 5;
 const STEP = 1.3;
 const SIGN = 8;
+/** Pixels between a sign and the end of a line. */
+const GAP = 4;
+/** Below this scale addresses are left out: they could not be read. */
+const FAR = 0.5;
 
 interface DrawingProps {
   map: GraphMap;
@@ -66,7 +71,7 @@ export function Drawing(props: DrawingProps): JSX.Element {
     const [place, now] = [laid().places.get(key ?? ""), sight()];
     if (place && now && !isSeen(place)) setSight(centred({ ...now, scale: Math.max(now.scale, 0.7) }, place, size().width, size().height));
   }, { defer: true }));
-  const zoom = (factor: number, at = { x: size().width / 2, y: size().height / 2 }): void => void setSight((now) => now && zoomed(now, factor, at));
+  const zoom = (factor: number, at = { x: size().width / 2, y: size().height / 2 }): void => void setSight((now) => now && zoomed(now, factor, at, fitting(laid(), size().width, size().height)));
   const pan = (x: number, y: number): void => void setSight((now) => now && { ...now, x: now.x + x / now.scale, y: now.y + y / now.scale });
   const byKey = (event: KeyboardEvent): void => {
     const keys: Record<string, () => void> = { "+": () => zoom(STEP), "=": () => zoom(STEP), "-": () => zoom(1 / STEP), "0": all, ArrowLeft: () => pan(-60, 0), ArrowRight: () => pan(60, 0), ArrowUp: () => pan(0, -60), ArrowDown: () => pan(0, 60) };
@@ -76,6 +81,12 @@ export function Drawing(props: DrawingProps): JSX.Element {
     event.stopPropagation();
     run();
   };
+  // Of the whole page, too: who opens it has not been in the drawing yet.
+  useKeys([
+    { keys: "+", what: "larger", run: () => zoom(STEP) },
+    { keys: "-", what: "smaller", run: () => zoom(1 / STEP) },
+    { keys: "0", what: "all of the map", run: all },
+  ]);
   const down = (event: PointerEvent): void => {
     const from = sight();
     if (event.button === 0 && from) setDrag({ x: event.clientX, y: event.clientY, from, moved: false });
@@ -93,6 +104,8 @@ export function Drawing(props: DrawingProps): JSX.Element {
     const now = sight() ?? { x: 0, y: 0, scale: 1 };
     return `scale(${now.scale}) translate(${-now.x} ${-now.y})`;
   };
+  const names = createMemo(() => new Map(props.map.nodes.map((node) => [node.key, reach(node.name, aboutOf(node))])));
+  const sign = (): number => SIGN * signScale(sight()?.scale ?? 1);
   const isDim = (key: string): boolean => props.found !== undefined && !props.found.has(key);
   const isBeside = (strand: Strand): boolean => strand.a === props.chosen || strand.b === props.chosen;
   return (
@@ -111,12 +124,12 @@ export function Drawing(props: DrawingProps): JSX.Element {
         onPointerCancel={() => setDrag(undefined)}
       >
         <svg width={size().width} height={size().height}>
-          <g transform={transform()}>
-            <For each={lines()}>{(strand) => <Line strand={strand} places={laid().places} strong={isBeside(strand)} />}</For>
+          <g transform={transform()} classList={{ "map-far": (sight()?.scale ?? 1) < FAR }}>
+            <For each={lines()}>{(strand) => <Line strand={strand} places={laid().places} reach={names()} sign={sign()} strong={isBeside(strand)} />}</For>
             <For each={props.map.nodes}>
               {(node) => (
                 <Show when={laid().places.get(node.key)}>
-                  {(place) => <Node node={node} place={place()} chosen={props.chosen === node.key} dim={isDim(node.key)} choose={() => props.choose(node.key)} />}
+                  {(place) => <Node node={node} place={place()} sign={sign()} chosen={props.chosen === node.key} dim={isDim(node.key)} choose={() => props.choose(node.key)} />}
                 </Show>
               )}
             </For>
@@ -148,24 +161,21 @@ export function Drawing(props: DrawingProps): JSX.Element {
   );
 }
 
-function Line(props: { strand: Strand; places: Map<string, Place>; strong: boolean }): JSX.Element {
-  const ends = (): [Place, Place] | undefined => {
-    const [a, b] = [props.places.get(props.strand.a), props.places.get(props.strand.b)];
-    if (!a || !b) return undefined;
-    return a.x <= b.x ? [a, b] : [b, a];
-  };
-  const path = ([a, b]: [Place, Place]): string => {
-    // Beside each other in one column: around the names.
-    const bend = a.x === b.x ? -34 : (b.x - a.x) / 2;
-    return a.x === b.x ? `M${a.x} ${a.y}C${a.x + bend} ${a.y} ${b.x + bend} ${b.y} ${b.x} ${b.y}` : `M${a.x} ${a.y}C${a.x + bend} ${a.y} ${b.x - bend} ${b.y} ${b.x} ${b.y}`;
+function Line(props: { strand: Strand; places: Map<string, Place>; reach: Map<string, number>; sign: number; strong: boolean }): JSX.Element {
+  const drawn = (): ReturnType<typeof line> | undefined => {
+    const { a, b } = props.strand;
+    const [first, second] = [props.places.get(a), props.places.get(b)];
+    if (!first || !second) return undefined;
+    const isForward = first.x <= second.x;
+    return line(isForward ? first : second, isForward ? second : first, (props.reach.get(isForward ? a : b) ?? 0) + GAP, props.sign + GAP);
   };
   return (
-    <Show when={ends()}>
-      {(ends) => (
+    <Show when={drawn()}>
+      {(drawn) => (
         <>
-          <path class="map-link" classList={{ "one-sided": props.strand.oneSided, strong: props.strong }} d={path(ends())} />
+          <path class="map-link" classList={{ "one-sided": props.strand.oneSided, strong: props.strong }} d={drawn().path} />
           <Show when={props.strand.count > 1}>
-            <text class="map-count" x={(ends()[0].x + ends()[1].x) / 2} y={(ends()[0].y + ends()[1].y) / 2 - 4} text-anchor="middle">
+            <text class="map-count" x={drawn().middle.x} y={drawn().middle.y - 4} text-anchor="middle">
               ×{props.strand.count}
             </text>
           </Show>
@@ -175,22 +185,23 @@ function Line(props: { strand: Strand; places: Map<string, Place>; strong: boole
   );
 }
 
-function Node(props: { node: GraphMapNode; place: Place; chosen: boolean; dim: boolean; choose: () => void }): JSX.Element {
-  const name = (): string => (props.node.name.length > 25 ? `${props.node.name.slice(0, 24)}…` : props.node.name);
-  const about = (): string => [stateOf(props.node.state).text, props.node.address].filter(Boolean).join(" · ");
+const aboutOf = (node: GraphMapNode): string => [stateOf(node.state).text, node.address].filter(Boolean).join(" · ");
+
+function Node(props: { node: GraphMapNode; place: Place; sign: number; chosen: boolean; dim: boolean; choose: () => void }): JSX.Element {
+  const about = (): string => aboutOf(props.node);
   return (
     <g class={`map-node ${stateOf(props.node.state).meaning}`} classList={{ chosen: props.chosen, dim: props.dim, stranger: props.node.kind === "stranger" }} transform={`translate(${props.place.x} ${props.place.y})`} onClick={() => props.choose()}>
       <title>
         {props.node.name}: {about()}
       </title>
-      <rect class="map-ground" x={-14} y={-18} width={218} height={38} rx={6} />
-      <Show when={props.node.kind === "stranger"} fallback={<Show when={props.node.state === "down"} fallback={<circle r={SIGN} />}><rect x={-SIGN} y={-SIGN} width={SIGN * 2} height={SIGN * 2} /></Show>}>
-        <circle r={SIGN} stroke-dasharray="3 2" />
+      <rect class="map-ground" x={-14} y={-18} width={reach(props.node.name, about()) + 14} height={38} rx={6} />
+      <Show when={props.node.kind === "stranger"} fallback={<Show when={props.node.state === "down"} fallback={<circle r={props.sign} />}><rect x={-props.sign} y={-props.sign} width={props.sign * 2} height={props.sign * 2} /></Show>}>
+        <circle r={props.sign} stroke-dasharray="3 2" />
       </Show>
-      <text class="map-name" x={16} y={-2}>
-        {name()}
+      <text class="map-name" x={WORDS + props.sign - SIGN} y={-2}>
+        {nameDrawn(props.node.name)}
       </text>
-      <text class="map-about" x={16} y={13}>
+      <text class="map-about" x={WORDS + props.sign - SIGN} y={13}>
         {about()}
       </text>
     </g>

@@ -5,13 +5,12 @@ import { createResource, For, Match, Show, Switch, type JSX } from "solid-js";
 import { get, url, type Query } from "../../api/client";
 import type { GraphFiguresList } from "../../api/types";
 import { of } from "../../format";
-import { amount } from "../../parts/graph-shape";
 import { Icon } from "../../parts/icon";
 import { known } from "../../parts/known";
 import { Empty, Loading, Trouble } from "../../parts/states";
 import type { Range } from "../../range";
 import { span } from "../../time";
-import { asked, spanOf, unitOf } from "./words";
+import { asked, figureOf, spanOf } from "./words";
 
 /** Graphs of the table; the file has more. */
 const GRAPHS = 100;
@@ -67,7 +66,7 @@ export function Report(props: { question: Query; name: string; range: Range; lin
           )}
         </Match>
       </Switch>
-      <p class="body muted">A row is as short as the files have it for the whole time; a percentile of longer rows is less. A total is values times seconds.</p>
+      <p class="body muted">A row is as short as the files have it for the whole time; a percentile of longer rows is less. A total is what came in the whole time, of graphs of something per second alone.</p>
     </section>
   );
 }
@@ -91,7 +90,7 @@ function Rows(props: { graph: GraphFiguresList["graphs"][number]; link: (id: num
           <tr>
             <td>{at() === 0 ? name() : ""}</td>
             <td>{series.label}</td>
-            <For each={["average", "p95", "max", "total"] as const}>{(figure) => <td class="right nowrap">{amount(series[figure], 1000, unitOf(figure, props.graph.unit))}</td>}</For>
+            <For each={["average", "p95", "max", "total"] as const}>{(figure) => <td class="right nowrap">{figureOf(figure, series[figure], 1000, props.graph.unit)}</td>}</For>
             <td class="right nowrap">{props.graph.step === null ? "–" : span(props.graph.step)}</td>
           </tr>
         )}

@@ -1,11 +1,11 @@
 // A graph with its legend: what the pages of one graph show, of any time or of now.
 
-import { createSignal, For, Show, type JSX } from "solid-js";
-import type { GraphPicture } from "../../api/types";
+import { createMemo, createSignal, For, Show, type JSX } from "solid-js";
+import type { GraphPicture, GraphSeries } from "../../api/types";
 import { GraphChart } from "../../parts/graph-chart";
-import { amount } from "../../parts/graph-shape";
+import { amount, bands } from "../../parts/graph-shape";
 import { Time } from "../../parts/time";
-import { columns, named, printed, printName, printUnit, unitOf } from "./words";
+import { atCursor, columns, figureOf, hasFigures, named, printed, printName, printUnit } from "./words";
 
 const HEIGHT = 360;
 
@@ -29,7 +29,11 @@ export function Shown(props: ShownProps): JSX.Element {
         <h2>{props.picture.unit || "Values"}</h2>
         <span class="muted num">
           <Show when={at()} fallback={`a row is of ${props.picture.step} s`}>
-            {(at) => <Time at={at()} />}
+            {(at) => (
+              <>
+                cursor at <Time at={at()} />
+              </>
+            )}
           </Show>
         </span>
       </header>
@@ -39,7 +43,7 @@ export function Shown(props: ShownProps): JSX.Element {
           <p class="muted">Nothing has been read yet of {props.picture.unread.length === 1 ? "one data source" : `${props.picture.unread.length} data sources`}: unknown, not nothing.</p>
         </Show>
       </div>
-      <div class="scroll" tabindex="0" role="group" aria-label="Table of the legend">
+      <div class="scroll graphs-legend" tabindex="0" role="group" aria-label="Table of the legend">
         <table class="table">
           <thead>
             <tr>
@@ -59,65 +63,89 @@ export function Shown(props: ShownProps): JSX.Element {
           <tbody>
             <Legend picture={props.picture} of={props.picture} row={row()} />
             <Show when={props.before}>{(before) => <Legend picture={props.picture} of={before()} row={row()} suffix={props.shift ?? ""} />}</Show>
-            <For each={props.picture.thresholds}>
-              {(threshold) => (
-                <tr>
-                  <td>
-                    <svg class="swatch" width="16" height="10" aria-hidden="true">
-                      <line class={`graph-threshold ${threshold.severity}`} x1="0" x2="16" y1="5" y2="5" />
-                    </svg>{" "}
-                    {threshold.label || (threshold.severity === "critical" ? "Critical" : "Warning")} ({threshold.side} is bad)
-                  </td>
-                  <td class="right">{amount(threshold.value, props.picture.base, props.picture.unit)}</td>
-                  <For each={columns(props.picture)}>{() => <td />}</For>
-                </tr>
-              )}
-            </For>
-            <For each={props.picture.rules.filter((rule) => rule.label !== "")}>
-              {(rule) => (
-                <tr>
-                  <td>
-                    <svg class="swatch graph-swatch" width="16" height="10" aria-hidden="true">
-                      <line x1="0" x2="16" y1="5" y2="5" stroke={rule.color ?? "currentColor"} stroke-width="2" stroke-dasharray={rule.dashes.join(" ")} />
-                    </svg>{" "}
-                    {rule.label}
-                  </td>
-                  <td class="right">{rule.at_time ? <Time at={rule.value === null ? null : rule.value * 1000} /> : amount(rule.value, props.picture.base, props.picture.unit)}</td>
-                  <For each={columns(props.picture)}>{() => <td />}</For>
-                </tr>
-              )}
-            </For>
-            <For each={printed(props.picture)}>
-              {(print) => (
-                <tr>
-                  <td>{printName(print)}</td>
-                  <td class="right">{print.is_number ? amount(print.value, props.picture.base, printUnit(print)) : ""}</td>
-                  <For each={columns(props.picture)}>{() => <td />}</For>
-                </tr>
-              )}
-            </For>
           </tbody>
         </table>
+        <Beside picture={props.picture} />
       </div>
     </section>
   );
 }
 
+/** What is no series: limits, lines, and numbers that are of the whole time. They have one value each, wherever the cursor is. */
+function Beside(props: { picture: GraphPicture }): JSX.Element {
+  const lines = (): GraphPicture["rules"] => props.picture.rules.filter((rule) => rule.label !== "");
+  const some = (): boolean => props.picture.thresholds.length + lines().length + printed(props.picture).length > 0;
+  return (
+    <Show when={some()}>
+      <table class="table graphs-beside">
+        <thead>
+          <tr>
+            <th scope="col">Lines, and numbers of the whole time</th>
+            <th scope="col" class="right">
+              Value
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          <For each={props.picture.thresholds}>
+            {(threshold) => (
+              <tr>
+                <td>
+                  <svg class="swatch" width="16" height="10" aria-hidden="true">
+                    <line class={`graph-threshold ${threshold.severity}`} x1="0" x2="16" y1="5" y2="5" />
+                  </svg>{" "}
+                  {threshold.label || (threshold.severity === "critical" ? "Critical" : "Warning")} ({threshold.side} is bad)
+                </td>
+                <td class="right">{amount(threshold.value, props.picture.base, props.picture.unit)}</td>
+              </tr>
+            )}
+          </For>
+          <For each={lines()}>
+            {(rule) => (
+              <tr>
+                <td>
+                  <svg class="swatch graph-swatch" width="16" height="10" aria-hidden="true">
+                    <line x1="0" x2="16" y1="5" y2="5" stroke={rule.color ?? "currentColor"} stroke-width="2" stroke-dasharray={rule.dashes.join(" ")} />
+                  </svg>{" "}
+                  {rule.label}
+                </td>
+                <td class="right">{rule.at_time ? <Time at={rule.value === null ? null : rule.value * 1000} /> : amount(rule.value, props.picture.base, props.picture.unit)}</td>
+              </tr>
+            )}
+          </For>
+          <For each={printed(props.picture)}>
+            {(print) => (
+              <tr>
+                <td>{printName(print)}</td>
+                <td class="right">{print.is_number ? amount(print.value, props.picture.base, printUnit(print)) : ""}</td>
+              </tr>
+            )}
+          </For>
+        </tbody>
+      </table>
+    </Show>
+  );
+}
+
 function Legend(props: { picture: GraphPicture; of: GraphPicture; row: number | undefined; suffix?: string }): JSX.Element {
+  const all = createMemo(() => bands(props.of.series));
+  const series = (at: number): GraphSeries => props.of.series[at]!;
   return (
     <For each={named(props.of)}>
-      {(series) => (
+      {(at) => (
         <tr>
           <td>
             <svg class="swatch graph-swatch" width="16" height="10" aria-hidden="true">
-              <Show when={props.suffix === undefined} fallback={<line x1="0" x2="16" y1="5" y2="5" stroke={series.color ?? "none"} stroke-width="2" stroke-dasharray="2 3" />}>
-                <rect width="16" height={series.kind === "area" ? 10 : 3} y={series.kind === "area" ? 0 : 4} fill={series.color ?? "none"} />
+              <Show when={props.suffix === undefined} fallback={<line x1="0" x2="16" y1="5" y2="5" stroke={series(at).color ?? "none"} stroke-width="2" stroke-dasharray="2 3" />}>
+                <rect width="16" height={series(at).kind === "area" ? 10 : 3} y={series(at).kind === "area" ? 0 : 4} fill={series(at).color ?? "none"} />
               </Show>
             </svg>{" "}
-            {series.label || series.name} <Show when={props.suffix}>({props.suffix})</Show>
+            {series(at).label || series(at).name} <Show when={props.suffix}>({props.suffix})</Show>
           </td>
-          <td class="right">{amount(props.row === undefined ? null : series.values[props.row], props.picture.base, props.picture.unit)}</td>
-          <For each={columns(props.picture)}>{([figure]) => <td class="right">{amount(series.figures[figure], props.picture.base, unitOf(figure, props.picture.unit))}</td>}</For>
+          <td class="right">{atCursor(props.of, all(), at, props.row)}</td>
+          <For each={columns(props.picture)}>
+            {([figure]) => <td class="right">{hasFigures(props.of, at) ? figureOf(figure, series(at).figures[figure], props.picture.base, props.picture.unit) : ""}</td>}
+          </For>
         </tr>
       )}
     </For>
