@@ -284,7 +284,7 @@ impl Alerts {
     }
 
     /// Goes on by other rules. States and messages stay, as far as there are still rules and channels for them; what
-    /// was on its way is sent again under the same name. Windows fill anew.
+    /// was on its way is sent again under the same name. Windows of rules that see something else fill anew.
     ///
     /// # Errors
     /// [`Fault`]: a channel's files cannot be read, a thread cannot be started; the rules stay what they were.

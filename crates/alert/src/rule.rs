@@ -99,8 +99,29 @@ pub struct Rule {
     pub zone: Zone,
 }
 
+impl Rule {
+    /// Whether what was seen for another rule says the same for this one.
+    pub fn sees_as(&self, other: &Rule) -> bool {
+        let Rule { watch, condition, function, window_s, minimum, zone, .. } = self;
+        (watch, condition, function) == (&other.watch, &other.condition, &other.function)
+            && (window_s, minimum, zone) == (&other.window_s, &other.minimum, &other.zone)
+    }
+
+    /// For how many seconds values must have been seen until all that it looks at was: then it may find that it is
+    /// good. A first measurement of rows is of one `every`.
+    pub fn looks_back_s(&self) -> i64 {
+        let is_last = matches!(self.function, Function::Last)
+            && !matches!(self.condition, Condition::Rate { .. } | Condition::Flapping { .. });
+        let window_s = if is_last { 0 } else { self.window_s };
+        match &self.watch {
+            Watch::Rows(rows) => window_s.saturating_add((rows.over_s - rows.every_s).max(0)),
+            Watch::Series(_) | Watch::Metrics(_) => window_s,
+        }
+    }
+}
+
 /// What a rule watches.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Watch {
     /// Data sources of graphs.
     Series(SeriesWatch),
@@ -111,7 +132,7 @@ pub enum Watch {
 }
 
 /// Which metrics; each value of one, told apart by its labels, is a subject.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MetricsWatch {
     /// Their names.
     pub names: Vec<Pattern>,
@@ -128,7 +149,7 @@ impl MetricsWatch {
 }
 
 /// Which data sources, and what is made of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SeriesWatch {
     /// Data templates; none is all.
     pub templates: Vec<Pattern>,
@@ -154,7 +175,7 @@ impl SeriesWatch {
 }
 
 /// Which rows, and what is measured in them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RowsWatch {
     /// The table.
     pub table: Table,

@@ -103,11 +103,6 @@ impl SeriesFeed {
             let is_other = inventory.sequence() != self.inventory.sequence();
             let are_other = !Arc::ptr_eq(&rules, &self.rules);
             (self.rules, self.inventory) = (rules, inventory);
-            if are_other {
-                // The job knows nothing of them any more.
-                self.devices = Devices::default();
-                self.doubted = BTreeSet::new();
-            }
             if self.looked_at.is_none() || is_other || are_other {
                 self.devices.follow(&self.inventory, &self.alerts);
                 self.match_again();
