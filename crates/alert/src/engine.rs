@@ -22,7 +22,7 @@ mod window;
 pub use baseline::{BASELINES_MAX, HourLearned, Learned};
 pub use block::PARENTS_MAX;
 pub use machine::{Block, Opinion, State, Timing, next};
-pub use notice::limit;
+pub use notice::{condition, limit};
 pub use silence::{SILENCE_TESTS_MAX, SILENCES_MAX, Silence, Unsilenced};
 pub use subject::{FIRED_MAX, Standing};
 pub use window::WINDOW_POINTS_MAX;
@@ -297,7 +297,13 @@ impl Engine {
     pub fn forget(&mut self, rule: &str, subject: &str, at_s: i64, out: &mut Vec<Entry>) {
         let Some(number) = self.numbers.get(rule).copied() else { return };
         if self.subjects[number].contains_key(subject) {
+            let from = out.len();
             self.change(number, subject, State::Ok, at_s, at_s, out);
+            for entry in &mut out[from..] {
+                if let Entry::Standing(standing) = entry {
+                    standing.is_gone = true;
+                }
+            }
             self.leave(number, subject);
         }
     }
@@ -526,6 +532,9 @@ impl Engine {
     fn stand(&mut self, standing: &Standing) {
         let Some(number) = self.numbers.get(&standing.rule).copied() else { return };
         let name = cut(&standing.subject);
+        if standing.is_gone {
+            return self.leave(number, name);
+        }
         let declared = Arc::clone(&self.rules[number].1);
         let subject = Subject::restored(standing);
         if !subject.is_to_be_kept(&declared) && !self.subjects[number].contains_key(name) {

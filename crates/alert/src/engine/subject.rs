@@ -61,6 +61,9 @@ pub struct Standing {
     pub fired: Vec<i64>,
     /// What was judged last.
     pub value: Option<f64>,
+    /// It is followed no more.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub is_gone: bool,
 }
 
 impl Subject {
@@ -128,6 +131,7 @@ impl Subject {
             began_s: self.incident.as_ref().map(|(_, began_s)| *began_s),
             fired: self.fired.iter().copied().collect(),
             value: self.judged,
+            is_gone: false,
         }
     }
 

@@ -537,3 +537,49 @@ fn a_reload_that_changes_nothing_of_a_rule_changes_nothing_of_its_subjects() {
     show(&mut engine, "last", "worked-at", 300, Some(1.0));
     assert_eq!(state(&engine, "last", "worked-at"), State::Suppressed(Block::Maintenance));
 }
+
+#[test]
+fn what_was_forgotten_stays_forgotten_over_a_restart() {
+    let rules = rules(&format!("{NETWORK}[rule.usual]\nvalue = \"v\"\ncondition = \"baseline\"\nlimit = 2\n"));
+    let (mut engine, mut log) = (Engine::new(Arc::clone(&rules)), Vec::new());
+    for (rule, at_s) in [("full", 60), ("down", 60), ("usual", 60), ("usual", 7200)] {
+        log.extend(show(&mut engine, rule, "gone", at_s, Some(99.0)));
+        log.extend(show(&mut engine, rule, "stays", at_s, Some(99.0)));
+    }
+    ["full", "down", "usual"].iter().for_each(|rule| engine.forget(rule, "gone", 7300, &mut log));
+    for by_snapshot in [true, false] {
+        let again = restarted(&rules, &engine, &log, by_snapshot, 7400);
+        let known = ["full", "down", "usual"].map(|rule| {
+            let all = again.followed(rule, "", 10).into_iter().map(|standing| standing.subject);
+            all.collect::<Vec<_>>()
+        });
+        assert_eq!(known, [["stays"], ["stays"], ["stays"]], "{by_snapshot}");
+        assert_eq!(again.subjects(), 3);
+    }
+    // A log that was written before this was said.
+    let mut old = serde_json::to_value(log.iter().find(|entry| matches!(entry, Entry::Standing(_)))).unwrap();
+    assert_eq!(old["standing"].as_object_mut().unwrap().remove("is_gone"), None);
+    assert!(serde_json::from_value::<Entry>(old).is_ok());
+}
+
+#[test]
+fn a_rule_without_words_of_its_own_says_value_and_limit() {
+    let rules = rules(
+        "[rule.low]\nvalue = \"v\"\ncondition = \"low\"\nlimit = 15\n\
+         [rule.large]\nvalue = \"v\"\nlimit = 900_000_000\ntitle = \"|subject|: |value|bit/s of |limit|bit/s\"\n\
+         [rule.rise]\nvalue = \"v\"\ncondition = \"rise\"\nlimit = 0\nwindow = \"5 min\"\n",
+    );
+    let mut engine = Engine::new(rules);
+    let mut line = |rule: &str, at_s, value| {
+        let entries = show(&mut engine, rule, "box", at_s, Some(value));
+        notices(&entries).first().map(|notice| (notice.line(), notice.title.clone(), notice.limit))
+    };
+    let told = |line: &str, title: &str, limit| Some((line.to_owned(), title.to_owned(), Some(limit)));
+    assert_eq!(line("low", 60, 12.5), told("low: box: 12.5 (bad is less than 15)", "low: box", 15.0));
+    assert_eq!(line("low", 120, 18.0), told("low: box: 18 (bad is less than 15)", "low: box", 15.0));
+    let large = "box: 22.15 Gbit/s of 900 Mbit/s";
+    assert_eq!(line("large", 60, 22_145_713_975.0), told(large, large, 900e6));
+    line("rise", 60, 0.0);
+    let rise = "rise: box: 3 (bad is rising by more than 0 in 60 s)";
+    assert_eq!(line("rise", 120, 3.0), told(rise, "rise: box", 0.0));
+}

@@ -46,7 +46,7 @@ pub struct Reported {
 /// What was sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastMade {
-    /// For which time of the schedule.
+    /// For which time of the schedule, or as of which time somebody had it sent.
     pub at_s: i64,
     /// When its messages were made.
     pub made_s: i64,
@@ -169,6 +169,13 @@ impl Calendar {
     pub fn made(&self, report: &str, at_s: i64, made_s: i64, messages: Vec<Told>) -> Option<Reported> {
         let known = self.known.get(report).filter(|known| known.until_s < at_s)?;
         Some(Reported { until_s: at_s, last: Some(LastMade { at_s, made_s, messages }), ..known.clone() })
+    }
+
+    /// How a report stands once these messages of it were made as somebody wanted it: its schedule goes on. None if
+    /// nothing was due or written yet.
+    pub fn sent(&self, report: &str, at_s: i64, made_s: i64, messages: Vec<Told>) -> Option<Reported> {
+        let known = self.known.get(report)?;
+        Some(Reported { last: Some(LastMade { at_s, made_s, messages }), ..known.clone() })
     }
 
     /// Goes on after a restart or with other rules: reports that there are not are forgotten.
