@@ -64,8 +64,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The routes that alerts of a rule take, as far as that is known before there is one: those that it names, or those
-    /// that choose by labels that each alert of it has, or may have.
+    /// The routes that alerts of a rule take, as far as that is known before there is one: those that it names, or all
+    /// whose tests hold for the labels that each alert of it has, and may hold for others.
     pub fn routes_of(&self, name: &str, rule: &Rule) -> Vec<String> {
         if !rule.routes.is_empty() {
             return rule.routes.clone();

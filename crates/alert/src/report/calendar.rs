@@ -230,6 +230,20 @@ mod tests {
     const MONDAY: i64 = 4 * DAY;
 
     #[test]
+    fn what_somebody_had_sent_is_the_last_and_the_schedule_goes_on() {
+        let daily = rules("\"daily 06:00\"");
+        let mut calendar = Calendar::default();
+        run(&mut calendar, &daily, MONDAY);
+        let told = Told { message: "m1".to_owned(), channel: "m".to_owned(), came: None };
+        let sent = calendar.sent("r", MONDAY + 60, MONDAY + 61, vec![told]).unwrap();
+        calendar.apply(&sent);
+        calendar.came(&Outcome { message: "m1".to_owned(), at_s: MONDAY + 62, came: Outcomes::Delivered });
+        let last = calendar.get("r").and_then(|known| known.last.clone()).unwrap();
+        assert_eq!((last.at_s, last.messages[0].came.clone()), (MONDAY + 60, Some((MONDAY + 62, Outcomes::Delivered))));
+        assert_eq!(run(&mut calendar, &daily, MONDAY + 7 * 3600), [MONDAY + 6 * 3600]);
+    }
+
+    #[test]
     fn each_time_is_made_once_or_missed() {
         let twice = rules("[\"daily 06:00\", \"daily 18:00\"]");
         let mut calendar = Calendar::default();
