@@ -386,8 +386,8 @@ fn what_is_behind_a_dead_device_is_kept_back() {
     eventually("it is forgotten", || !world.open().contains("router"));
 }
 
-/// A switch and its router die together, and the switch is looked at first: nobody is told of it, as the router is asked
-/// at once. A switch that dies alone is told of as soon as its router has answered.
+/// A switch and its router die together, and the switch is looked at first: nobody is told of it, as the router is
+/// asked at once. A switch that dies alone is told of as soon as its router has answered.
 #[test]
 fn a_device_is_no_alert_before_it_is_known_whether_its_router_is_dead() {
     let world = World::new(
