@@ -185,6 +185,11 @@ impl Delivery {
         hidden.into_iter().map(|message| vec![self.outcome(&message, why(), now_s)]).collect()
     }
 
+    /// Takes over what a delivery by other rules remembered beside its entries, after [`resume`](Self::resume).
+    pub fn go_on_from(&mut self, before: Delivery) {
+        (self.counts, self.told) = (before.counts, before.told);
+    }
+
     /// All that must be known after a restart.
     pub fn snapshot(&self, mut put: impl FnMut(Entry)) {
         self.past.iter().for_each(|past| put(Entry::Kept(Kept::Past(past.clone()))));

@@ -15,6 +15,7 @@ mod baseline;
 mod block;
 mod machine;
 mod notice;
+mod reload;
 mod silence;
 mod subject;
 mod window;
@@ -22,7 +23,7 @@ mod window;
 pub use baseline::{BASELINES_MAX, HourLearned, Learned};
 pub use block::PARENTS_MAX;
 pub use machine::{Block, Opinion, State, Timing, next};
-pub use notice::limit;
+pub use notice::{condition, limit};
 pub use silence::{SILENCE_TESTS_MAX, SILENCES_MAX, Silence, Unsilenced};
 pub use subject::{FIRED_MAX, Standing};
 pub use window::WINDOW_POINTS_MAX;
@@ -172,6 +173,7 @@ impl Engine {
         if let Some(value) = seen.value.filter(|value| value.is_finite()) {
             subject.last_s = seen.at_s;
             subject.value = Some(value);
+            subject.whole_s.get_or_insert(seen.at_s.saturating_add(rule.looks_back_s()));
             let counts = &mut self.counts;
             counts.window_overflow += subject.window.take(seen.at_s, value, seen.samples, rule.window_s);
         }
@@ -269,7 +271,13 @@ impl Engine {
     pub fn forget(&mut self, rule: &str, subject: &str, at_s: i64, out: &mut Vec<Entry>) {
         let Some(number) = self.numbers.get(rule).copied() else { return };
         if self.subjects[number].contains_key(subject) {
+            let from = out.len();
             self.change(number, subject, State::Ok, at_s, at_s, out);
+            for entry in &mut out[from..] {
+                if let Entry::Standing(standing) = entry {
+                    standing.is_gone = true;
+                }
+            }
             self.leave(number, subject);
         }
     }
@@ -356,13 +364,14 @@ impl Engine {
                 out.push(Entry::Hour(HourLearned { rule, subject: name.to_owned(), ..hour }));
             }
         }
-        match judged {
+        let opinion = match judged {
             Some(value) if samples >= rule.minimum => {
                 subject.judged = Some(value);
                 judge(rule, value, at_s, subject.baseline.as_deref())
             }
             _ => Opinion::None,
-        }
+        };
+        subject.as_far_as_seen(opinion, rule, at_s)
     }
 
     /// Moves a subject on by an opinion.
@@ -497,6 +506,9 @@ impl Engine {
     fn stand(&mut self, standing: &Standing) {
         let Some(number) = self.numbers.get(&standing.rule).copied() else { return };
         let name = cut(&standing.subject);
+        if standing.is_gone {
+            return self.leave(number, name);
+        }
         let declared = Arc::clone(&self.rules[number].1);
         let subject = Subject::restored(standing);
         if !subject.is_to_be_kept(&declared) && !self.subjects[number].contains_key(name) {

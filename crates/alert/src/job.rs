@@ -118,8 +118,8 @@ enum Order {
         message: String,
         came: Outcomes,
     },
-    /// Which devices are up.
-    Devices(BTreeMap<String, bool>),
+    /// Which devices there are, and which are up.
+    Devices(BTreeMap<String, Option<bool>>),
     /// How devices were in a span.
     Availability {
         devices: Vec<Pattern>,
@@ -284,7 +284,7 @@ impl Alerts {
     }
 
     /// Goes on by other rules. States and messages stay, as far as there are still rules and channels for them; what
-    /// was on its way is sent again under the same name. Windows fill anew.
+    /// was on its way is sent again under the same name. Windows of rules that see something else fill anew.
     ///
     /// # Errors
     /// [`Fault`]: a channel's files cannot be read, a thread cannot be started; the rules stay what they were.
@@ -494,7 +494,9 @@ impl Turning {
                     self.reporting.is_any_over = true;
                 }
                 Order::Devices(up) => {
-                    out.extend(self.memory.books.outages.see(&up, now_s()).into_iter().map(Entry::Devices));
+                    let (outages, now_s) = (&mut self.memory.books.outages, now_s());
+                    out.extend(outages.see(&up, now_s).into_iter().map(Entry::Devices));
+                    outages.look(now_s);
                 }
                 Order::Availability { devices, span, limit, reply } => {
                     let _gone = reply.send(self.memory.books.outages.figures(&devices, span, limit));

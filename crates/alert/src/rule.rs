@@ -20,7 +20,8 @@ pub use read::{Known, RULE_FILE_OCTETS_MAX, RULE_FILES_MAX, read};
 pub use report::{Choice, Destination, PARTS_MAX, Part, PartOf, REPORTS_MAX, Report, TIMES_MAX};
 pub use schedule::{Length, When, next_after};
 pub use settings::{
-    Archive, By, ChannelKind, ConditionKind, Function, Measure, Number, SecurityKind, Severity, Side, Table, Transport,
+    Archive, By, ChannelKind, ConditionKind, Function, Measure, Number, SecurityKind, Severity, Side, TITLE, Table,
+    Transport,
 };
 pub use sliding::{Measurement, Sliding};
 pub use text::{Piece, Text};
@@ -41,6 +42,10 @@ pub const STEPS_MAX: usize = 16;
 /// Characters of a name.
 pub const NAME_MAX: usize = 64;
 
+/// Labels that say of what a subject is: one of a rule's own does not take their place, as who may see the alert goes
+/// by them.
+pub const OF_WHAT: [&str; 5] = ["device_id", "graph", "source", "metric", "table"];
+
 /// All that files say, each thing by its name.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
@@ -56,6 +61,19 @@ pub struct Rules {
     pub reports: BTreeMap<String, Report>,
     /// Each rule as its file has it.
     pub texts: BTreeMap<String, String>,
+}
+
+impl Rules {
+    /// The routes that alerts of a rule take, as far as that is known before there is one: those that it names, or all
+    /// whose tests hold for the labels that each alert of it has, and may hold for others.
+    pub fn routes_of(&self, name: &str, rule: &Rule) -> Vec<String> {
+        if !rule.routes.is_empty() {
+            return rule.routes.clone();
+        }
+        let may = |test: &LabelTest| rule.label(name, &test.label).is_none_or(|known| test.holds(known));
+        let all = self.routes.iter().filter(|(_, route)| route.when.iter().all(may));
+        all.map(|(name, _)| name.clone()).collect()
+    }
 }
 
 /// One rule.
@@ -99,8 +117,41 @@ pub struct Rule {
     pub zone: Zone,
 }
 
+impl Rule {
+    /// A label that each alert of it has: its value, or that it has none; nothing where alerts differ in it.
+    fn label<'r>(&'r self, name: &'r str, label: &str) -> Option<Option<&'r str>> {
+        match label {
+            "rule" => Some(Some(name)),
+            "severity" => Some(Some(self.severity.name())),
+            "subject" => None,
+            "device" => (!matches!(self.watch, Watch::Series(_))).then_some(None),
+            label if OF_WHAT.contains(&label) => None,
+            label => self.labels.get(label).map(|value| Some(value.as_str())),
+        }
+    }
+
+    /// Whether what was seen for another rule says the same for this one.
+    pub fn sees_as(&self, other: &Rule) -> bool {
+        let Rule { watch, condition, function, window_s, minimum, zone, .. } = self;
+        (watch, condition, function) == (&other.watch, &other.condition, &other.function)
+            && (window_s, minimum, zone) == (&other.window_s, &other.minimum, &other.zone)
+    }
+
+    /// For how many seconds values must have been seen until all that it looks at was: then it may find that it is
+    /// good. A first measurement of rows is of one `every`.
+    pub fn looks_back_s(&self) -> i64 {
+        let is_last = matches!(self.function, Function::Last)
+            && !matches!(self.condition, Condition::Rate { .. } | Condition::Flapping { .. });
+        let window_s = if is_last { 0 } else { self.window_s };
+        match &self.watch {
+            Watch::Rows(rows) => window_s.saturating_add((rows.over_s - rows.every_s).max(0)),
+            Watch::Series(_) | Watch::Metrics(_) => window_s,
+        }
+    }
+}
+
 /// What a rule watches.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Watch {
     /// Data sources of graphs.
     Series(SeriesWatch),
@@ -111,7 +162,7 @@ pub enum Watch {
 }
 
 /// Which metrics; each value of one, told apart by its labels, is a subject.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MetricsWatch {
     /// Their names.
     pub names: Vec<Pattern>,
@@ -128,7 +179,7 @@ impl MetricsWatch {
 }
 
 /// Which data sources, and what is made of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SeriesWatch {
     /// Data templates; none is all.
     pub templates: Vec<Pattern>,
@@ -154,7 +205,7 @@ impl SeriesWatch {
 }
 
 /// Which rows, and what is measured in them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RowsWatch {
     /// The table.
     pub table: Table,

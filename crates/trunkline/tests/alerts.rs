@@ -277,6 +277,45 @@ fn a_series_beyond_its_limit_is_told_by_one_mail_over_kills() {
     assert_eq!(world.json(&["status"])["rules"].as_u64(), Some(1), "those before hold");
 }
 
+/// What a rule does not watch any more is forgotten: by a reload, over a kill, and where its file was changed while
+/// nobody ran. A reload leaves counters as they are.
+#[test]
+fn what_a_rule_watches_no_more_stays_forgotten() {
+    let of = |device: &str| {
+        format!("[rule.traffic]\ntemplate = \"octets\"\nvalue = \"octets_in,8,*\"\nlimit = 1\ndevice = \"{device}\"\n")
+    };
+    let world = World::new(&of("*"));
+    let port = free_port([127, 64, 0, 1]);
+    let _farm = farm(port, 2);
+    let serve = world.serve();
+    for (name, address) in [("core", "127.64.0.1"), ("dist", "127.64.0.2")] {
+        world.graph(&["add", name, address, "--port", &port.to_string()]);
+    }
+    let all_of = |device: &str| world.open().iter().filter(|subject| subject.starts_with(device)).count();
+    let subjects = || world.json(&["rules"])["rules"][0]["subjects"].as_u64();
+    eventually("all are alerts", || all_of("core") > 0 && all_of("core") == all_of("dist") && world.open().len() == 6);
+    let fired = || world.json(&["status"])["counters"]["trunkline_alert_fired_alerts_total"].as_u64();
+    let list = world.json(&["list"]);
+    assert!(world.alert(&["reload"]).status.success());
+    assert_eq!((world.open().len(), fired()), (6, Some(6)), "nothing has changed");
+    let ids = |list: &Value| -> BTreeSet<String> {
+        list["alerts"].as_array().unwrap().iter().map(|alert| alert["id"].to_string()).collect()
+    };
+    assert_eq!(ids(&world.json(&["list"])), ids(&list));
+
+    world.write_rules(&of("core*"));
+    assert!(world.alert(&["reload"]).status.success());
+    eventually("the others are forgotten", || all_of("dist") == 0 && subjects() == Some(3));
+    drop(serve);
+    let serve = world.serve();
+    assert_eq!((subjects(), all_of("core")), (Some(3), 3), "they stay forgotten over a kill");
+    drop(serve);
+    world.write_rules(&of("dist*"));
+    let _serve = world.serve();
+    eventually("what was watched before is forgotten", || all_of("core") == 0);
+    eventually("what is watched now is an alert", || all_of("dist") == 3 && subjects() == Some(3));
+}
+
 /// As somebody with a browser meets it: the pages are another process than the one that looks after alerts.
 #[test]
 fn an_alert_is_taken_care_of_through_the_api_over_a_kill() {
@@ -358,8 +397,8 @@ fn what_is_behind_a_dead_device_is_kept_back() {
     eventually("it is forgotten", || !world.open().contains("router"));
 }
 
-/// A switch and its router die together, and the switch is looked at first: nobody is told of it, as the router is asked
-/// at once. A switch that dies alone is told of as soon as its router has answered.
+/// A switch and its router die together, and the switch is looked at first: nobody is told of it, as the router is
+/// asked at once. A switch that dies alone is told of as soon as its router has answered.
 #[test]
 fn a_device_is_no_alert_before_it_is_known_whether_its_router_is_dead() {
     let world = World::new(

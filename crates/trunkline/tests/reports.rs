@@ -373,6 +373,10 @@ fn a_report_has_the_figures_of_rrdtool_and_of_the_store() {
     // Sent: the same, with pictures.
     let sent = world.run(&["alert", "report", "daily", "--at", &at, "--send"]);
     assert_eq!(sent.status.code(), Some(0), "{sent:?}");
+    let reports: Value = serde_json::from_slice(&world.run(&["alert", "reports", "--json"]).stdout).unwrap();
+    let last = &reports["reports"].as_array().unwrap().iter().find(|one| one["report"] == "daily").unwrap()["last"];
+    let outcome = last["messages"][0]["outcome"].as_str();
+    assert_eq!((last["at"].as_i64().map(|at_s| at_s.to_string()), outcome), (Some(at.clone()), Some("delivered")));
     let letter = letters.next();
     assert_eq!((&letter["defects"], &letter["dots"], &letter["bare"]), (&0.into(), &0.into(), &0.into()));
     assert!(letter["subject"].as_str().unwrap().starts_with("Network of the day: "), "{}", letter["subject"]);

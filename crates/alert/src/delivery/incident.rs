@@ -50,6 +50,15 @@ pub struct Notice {
     pub began_s: i64,
     /// What was judged.
     pub value: Option<f64>,
+    /// The limit of its rule; of a baseline deviations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
+    /// When it is bad, in words that follow "bad is".
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub condition: String,
+    /// Value and limit for people, where its rule has no words of its own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub figures: String,
     /// Whether it began so often lately that it is over only after it was good for long.
     pub flapping: bool,
     /// The routes that the rule names; none are those that choose it.
@@ -59,6 +68,11 @@ pub struct Notice {
 }
 
 impl Notice {
+    /// One line for people, with value and limit.
+    pub fn line(&self) -> String {
+        if self.figures.is_empty() { self.title.clone() } else { format!("{}: {}", self.title, self.figures) }
+    }
+
     /// How bad it is.
     pub fn severity(&self) -> &str {
         self.labels.get("severity").map_or("warning", String::as_str)

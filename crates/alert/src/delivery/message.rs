@@ -115,6 +115,9 @@ impl Message {
             at_s: made_s,
             began_s: made_s,
             value: None,
+            limit: None,
+            condition: String::new(),
+            figures: String::new(),
             flapping: false,
             routes: Vec::new(),
             labels: labels.map(|(name, text)| (name.to_owned(), text.to_owned())).into(),
@@ -158,7 +161,8 @@ impl Told {
 
 fn octets_of(notice: &Notice) -> usize {
     let labels: usize = notice.labels.iter().map(|(name, text)| name.len() + text.len()).sum();
-    notice.title.len() + notice.text.len() + labels + 200
+    let words = notice.title.len() + notice.text.len() + notice.condition.len() + notice.figures.len();
+    words + labels + 200
 }
 
 /// An attempt begins: it is on disk before it is made.

@@ -27,7 +27,7 @@ pub fn subject_line(message: &Message) -> String {
         parts.push(format!("{} more", message.more));
     }
     let step = message.step.map_or(String::new(), |step| format!("escalation {}: ", step + 1));
-    let title = message.alerts.first().map_or("", |alert| alert.title.as_str());
+    let title = message.alerts.first().map(Notice::line).unwrap_or_default();
     let others = if message.alerts.len() > 1 { ", .." } else { "" };
     line(&format!("[{step}{}] {title}{others}", parts.join(", ")))
 }
@@ -41,7 +41,8 @@ pub fn text(message: &Message) -> String {
     }
     for alert in &message.alerts {
         let flapping = if alert.flapping { ", flapping" } else { "" };
-        let _ = writeln!(out, "{} ({}{flapping}): {}", alert.kind.name().to_uppercase(), alert.severity(), alert.title);
+        let _ =
+            writeln!(out, "{} ({}{flapping}): {}", alert.kind.name().to_uppercase(), alert.severity(), alert.line());
         if !alert.text.is_empty() {
             let _ = writeln!(out, "{}", alert.text);
         }
@@ -63,11 +64,13 @@ pub fn json(message: &Message) -> Value {
             "id": alert.incident,
             "state": alert.kind.name(),
             "severity": alert.severity(),
-            "title": alert.title,
+            "title": alert.line(),
             "text": alert.text,
             "began": time(alert.began_s),
             "at": time(alert.at_s),
             "value": alert.value,
+            "limit": alert.limit,
+            "condition": alert.condition,
             "flapping": alert.flapping,
             "labels": alert.labels,
         })

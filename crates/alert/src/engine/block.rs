@@ -46,6 +46,11 @@ impl Topology {
         Topology { depended, ..Topology::default() }
     }
 
+    /// Takes over what is known of devices.
+    pub fn go_on_from(&mut self, before: Topology) {
+        (self.parents, self.doubted) = (before.parents, before.doubted);
+    }
+
     pub fn set_parents(&mut self, device: &str, parents: &[&str]) {
         let parents = parents.iter().filter(|parent| **parent != device).take(PARENTS_MAX);
         self.parents.insert(device.to_owned(), parents.map(|parent| (*parent).to_owned()).collect());

@@ -81,6 +81,8 @@ pub enum Opinion {
     /// Nothing: there are too few.
     #[default]
     None,
+    /// It would be good, or nothing; but not all of what is looked at was seen since a restart.
+    Early,
     /// Good.
     Good,
     /// Neither: not beyond the limit, and not back where it is good.
@@ -122,6 +124,12 @@ pub fn next(
     let over = || match timing.clear_for_s {
         0 => (State::Ok, at_s),
         _ => (State::Clearing, at_s),
+    };
+    let opinion = match (state, opinion) {
+        // What was good goes on to be so.
+        (State::Clearing, Opinion::Early) => return same,
+        (_, Opinion::Early) => Opinion::None,
+        (_, opinion) => opinion,
     };
     match (state, opinion) {
         (State::Ok, Opinion::Bad) => fire(at_s, at_s, block, timing),

@@ -2,11 +2,8 @@
 
 use super::subject::Subject;
 use crate::delivery::{Kind, Notice};
-use crate::rule::{Condition, Rule};
+use crate::rule::{Condition, OF_WHAT, Rule, TITLE, Text};
 use std::collections::BTreeMap;
-
-/// What says of what a subject is: a label of the rule does not take its place, as who may see the alert goes by it.
-const OF_WHAT: [&str; 5] = ["device_id", "graph", "source", "metric", "table"];
 
 /// A label of a subject: the rule's, what is known of it, and those that each has.
 pub fn label<'s>(
@@ -56,6 +53,9 @@ pub fn of(kind: Kind, rule_name: &str, rule: &Rule, name: &str, subject: &Subjec
         at_s,
         began_s,
         value: subject.judged,
+        limit: limit(&rule.condition),
+        condition: condition(rule, |number| number.to_string()),
+        figures: figures(kind, rule, subject.judged),
         flapping: subject.is_flapping(rule),
         routes: rule.routes.clone(),
         labels,
@@ -74,11 +74,57 @@ pub fn limit(condition: &Condition) -> Option<f64> {
     }
 }
 
-/// A number with as many places as people read: six digits.
-fn number(value: f64) -> String {
-    let places = 5 - value.abs().max(1.0).log10().floor() as i32;
-    let text = format!("{value:.*}", places.clamp(0, 5) as usize);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+/// When it is bad, in words that follow "bad is".
+pub fn condition(rule: &Rule, number: impl Fn(f64) -> String) -> String {
+    match rule.condition {
+        Condition::High { limit, .. } => format!("more than {}", number(limit)),
+        Condition::Low { limit, .. } => format!("less than {}", number(limit)),
+        Condition::Rate { falls, limit, per_s, .. } => {
+            let moving = if falls { "falling" } else { "rising" };
+            format!("{moving} by more than {} in {per_s} s", number(limit))
+        }
+        Condition::Baseline { deviations, .. } => {
+            format!("farther than {} deviations from what is usual at this hour", number(deviations))
+        }
+        Condition::Down { after_s } => format!("no value for {after_s} s"),
+        Condition::Flapping { limit, .. } => {
+            format!("changing more than {} times in {} s", number(limit), rule.window_s)
+        }
+    }
+}
+
+/// Value and limit for people, where the rule has no words of its own.
+fn figures(kind: Kind, rule: &Rule, value: Option<f64>) -> String {
+    if rule.title != Text::parse(TITLE) || !rule.text.is_empty() {
+        return String::new();
+    }
+    let bad = condition(rule, number);
+    match (kind, rule.condition, value) {
+        (_, Condition::Down { .. }, _) | (_, _, None) => format!("bad is {bad}"),
+        (Kind::Unknown, ..) => format!("no value (bad is {bad})"),
+        (_, _, Some(value)) => format!("{} (bad is {bad})", number(value)),
+    }
+}
+
+/// Prefixes of numbers, each a thousand times the one before it.
+const PREFIXES: [&str; 6] = ["", " k", " M", " G", " T", " P"];
+
+/// A number as people read it: four digits that count, large ones with a prefix.
+pub fn number(value: f64) -> String {
+    // Rounded first: 9999.7 is 10 k.
+    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+    let digits = if rounded == 0.0 { 1 } else { rounded.abs().log10().floor() as i32 + 1 };
+    let prefix = if digits <= 4 { 0 } else { (digits - 1) / 3 };
+    let Some(name) = usize::try_from(prefix).ok().and_then(|prefix| PREFIXES.get(prefix)) else {
+        return format!("{rounded:e}");
+    };
+    if digits < -5 {
+        return format!("{rounded:e}");
+    }
+    let places = 4 - (digits - 3 * prefix);
+    let text = format!("{:.*}", places.clamp(0, 9) as usize, rounded / 1000_f64.powi(prefix));
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text}{name}")
 }
 
 #[cfg(test)]
@@ -87,8 +133,9 @@ mod tests {
 
     #[test]
     fn numbers_for_people() {
-        let all = [0.0, 1.0, 93.456_789, 123_456_789.4, 0.1 + 0.2, -5.25, 1e21];
-        let texts = ["0", "1", "93.4568", "123456789", "0.3", "-5.25", "1000000000000000000000"];
+        let all = [0.0, 1.0, 93.456_789, 22_145_713_975.0, 0.1 + 0.2, -5.25, 9999.0, 9999.7, 900e6, 0.001_234_56];
+        let texts = ["0", "1", "93.46", "22.15 G", "0.3", "-5.25", "9999", "10 k", "900 M", "0.001235"];
         assert_eq!(all.map(number), texts);
+        assert_eq!([1e21, -2.5e-9, 12_346.0].map(number), ["1e21", "-2.5e-9", "12.35 k"]);
     }
 }

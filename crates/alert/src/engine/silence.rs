@@ -77,6 +77,11 @@ impl Silences {
         changed
     }
 
+    /// The devices that are worked at.
+    pub fn maintained(&self) -> &BTreeSet<String> {
+        &self.maintained
+    }
+
     /// Whether something of a device is kept back; labels are looked up.
     pub fn hold<'l>(&self, at_s: i64, device: &str, label: impl Fn(&str) -> Option<&'l str>) -> bool {
         let holds = |(silence, tests): &(Silence, Vec<LabelTest>)| {

@@ -28,6 +28,8 @@ pub struct Subject {
     /// When there was a value last, and when it was looked at last.
     pub last_s: i64,
     pub looked_s: i64,
+    /// From when on all that its rule looks at was seen since a restart; none before the first value after it.
+    pub whole_s: Option<i64>,
     pub value: Option<f64>,
     /// What the window came to when it was judged last.
     pub judged: Option<f64>,
@@ -59,11 +61,14 @@ pub struct Standing {
     pub fired: Vec<i64>,
     /// What was judged last.
     pub value: Option<f64>,
+    /// It is followed no more.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub is_gone: bool,
 }
 
 impl Subject {
     pub fn new(at_s: i64) -> Subject {
-        Subject { since_s: at_s, last_s: at_s, ..Subject::default() }
+        Subject { since_s: at_s, last_s: at_s, whole_s: Some(i64::MIN), ..Subject::default() }
     }
 
     pub fn restored(standing: &Standing) -> Subject {
@@ -78,6 +83,7 @@ impl Subject {
             judged: standing.value,
             // What kept it back may still do so, and what was bad is so until a value says otherwise.
             opinion: if standing.state == State::Ok { Opinion::None } else { Opinion::Between },
+            whole_s: None,
             ..Subject::new(standing.since_s)
         }
     }
@@ -92,6 +98,17 @@ impl Subject {
             && fields().all(|(name, text)| self.fields.get(*name).is_some_and(|known| known == text));
         if !same {
             self.fields = fields().map(|(name, text)| (cut(name).to_owned(), cut(text).to_owned())).collect();
+        }
+    }
+
+    /// What its values say, as far as they were seen: what was restored as bad is not good before the whole of what its
+    /// rule looks at was seen again.
+    pub fn as_far_as_seen(&self, opinion: Opinion, rule: &Rule, at_s: i64) -> Opinion {
+        let is_whole = rule.looks_back_s() == 0 || self.whole_s.is_some_and(|whole_s| whole_s <= at_s);
+        let is_bad = self.state.is_bad() || self.incident.is_some();
+        match opinion {
+            Opinion::Good | Opinion::None if is_bad && !is_whole => Opinion::Early,
+            opinion => opinion,
         }
     }
 
@@ -114,6 +131,7 @@ impl Subject {
             began_s: self.incident.as_ref().map(|(_, began_s)| *began_s),
             fired: self.fired.iter().copied().collect(),
             value: self.judged,
+            is_gone: false,
         }
     }
 

@@ -443,3 +443,143 @@ fn what_cannot_be_followed_is_counted() {
     engine.forget("r", "s", 5001, &mut out);
     assert_eq!((told(&out), engine.subjects()), (vec![(Kind::Resolved, "s".to_owned())], 0));
 }
+
+/// Other rules than before, as after a reload.
+fn reloaded(engine: Engine, rules: &Arc<Rules>, now_s: i64) -> Engine {
+    let mut again = Engine::new(Arc::clone(rules));
+    again.go_on_from(engine, now_s);
+    again
+}
+
+const WINDOWS: &str = "[rule.flap]\nvalue = \"v\"\ncondition = \"flapping\"\nlimit = 2\nwindow = \"5 min\"\n\
+    [rule.rise]\nvalue = \"v\"\ncondition = \"rise\"\nlimit = 0\nwindow = \"5 min\"\nclear-for = \"2 min\"\n\
+    [rule.mean]\nvalue = \"v\"\nlimit = 0.1\nwindow = \"5 min\"\n\
+    [rule.last]\nvalue = \"v\"\nlimit = 0.4\nwindow = \"5 min\"\nfunction = \"last\"\n";
+
+/// Each rule of [`WINDOWS`] has an alert at 240.
+fn alarmed(rules: &Arc<Rules>) -> (Engine, Vec<Entry>) {
+    let (mut engine, mut log) = (Engine::new(Arc::clone(rules)), Vec::new());
+    for (minute, value) in [0.0, 1.0, 0.0, 0.0, 1.0].into_iter().enumerate() {
+        for rule in rules.rules.keys() {
+            log.extend(show(&mut engine, rule, "s", minute as i64 * 60, Some(value)));
+        }
+    }
+    for rule in rules.rules.keys() {
+        assert_eq!(state(&engine, rule, "s"), State::Firing, "{rule}");
+    }
+    (engine, log)
+}
+
+#[test]
+fn after_a_restart_a_window_is_not_good_before_it_was_seen_whole() {
+    let rules = rules(WINDOWS);
+    for by_snapshot in [true, false] {
+        let (engine, log) = alarmed(&rules);
+        let mut engine = restarted(&rules, &engine, &log, by_snapshot, 250);
+        // Values that do not move, and are small: nothing of it is bad. The first is at 300.
+        for at_s in [300, 360, 420, 480, 540, 599] {
+            for rule in ["flap", "rise", "mean"] {
+                assert_eq!(told(&show(&mut engine, rule, "s", at_s, Some(0.0))), [], "{rule} at {at_s}");
+                assert_eq!(state(&engine, rule, "s"), State::Firing, "{rule} at {at_s}");
+            }
+        }
+        assert_eq!(told(&pass(&mut engine, 599)), []);
+        for rule in ["flap", "mean"] {
+            assert_eq!(told(&show(&mut engine, rule, "s", 600, Some(0.0))), [(Kind::Resolved, "s".to_owned())]);
+        }
+        show(&mut engine, "rise", "s", 600, Some(0.0));
+        assert_eq!(state(&engine, "rise", "s"), State::Clearing);
+        // What looks at the last value alone has seen all with it.
+        assert_eq!(told(&show(&mut engine, "last", "s", 300, Some(0.0))), [(Kind::Resolved, "s".to_owned())]);
+    }
+}
+
+#[test]
+fn after_a_restart_a_window_can_be_bad_at_once_and_what_cleared_clears_on() {
+    let rules = rules(WINDOWS);
+    let (mut engine, _) = alarmed(&rules);
+    (5..9).for_each(|minute| drop(show(&mut engine, "rise", "s", minute * 60, Some(1.0))));
+    show(&mut engine, "rise", "s", 540, Some(1.0));
+    assert_eq!(state(&engine, "rise", "s"), State::Clearing);
+    let mut engine = restarted(&rules, &engine, &[], true, 550);
+    show(&mut engine, "rise", "s", 600, Some(1.0));
+    assert_eq!(state(&engine, "rise", "s"), State::Clearing, "nothing is bad, and not all was seen");
+    show(&mut engine, "rise", "s", 660, Some(2.0));
+    assert_eq!(state(&engine, "rise", "s"), State::Firing);
+}
+
+#[test]
+fn a_reload_that_changes_nothing_of_a_rule_changes_nothing_of_its_subjects() {
+    let old = rules(WINDOWS);
+    let (mut engine, _) = alarmed(&old);
+    show(&mut engine, "mean", "well", 240, Some(0.0));
+    engine.set_maintained(BTreeSet::from(["worked-at".to_owned()]));
+    let counts = engine.counts();
+    let ids = |engine: &Engine| {
+        let all = old.rules.keys().flat_map(|rule| engine.standing(rule)).map(|standing| standing.incident);
+        all.collect::<Vec<_>>()
+    };
+    let before = ids(&engine);
+    let new = rules(
+        &WINDOWS.replace("[rule.mean]", "[rule.mean]\nseverity = \"critical\"").replace("limit = 2", "limit = 1"),
+    );
+    let mut engine = reloaded(engine, &new, 250);
+    assert_eq!((ids(&engine), engine.counts()), (before, counts));
+    assert_eq!((engine.subjects(), engine.watched("mean")), (5, 2));
+    // The window has its last alert of before as long as it lasts, and no longer.
+    (5..9).for_each(|minute| assert_eq!(told(&show(&mut engine, "mean", "s", minute * 60, Some(0.0))), []));
+    let over = show(&mut engine, "mean", "s", 540, Some(0.0));
+    assert_eq!(told(&over), [(Kind::Resolved, "s".to_owned())]);
+    assert_eq!(notices(&over)[0].labels["severity"], "critical");
+    // Another limit is another rule.
+    assert_eq!(told(&show(&mut engine, "flap", "s", 300, Some(1.0))), []);
+    // What is worked at is so.
+    show(&mut engine, "last", "worked-at", 300, Some(1.0));
+    assert_eq!(state(&engine, "last", "worked-at"), State::Suppressed(Block::Maintenance));
+}
+
+#[test]
+fn what_was_forgotten_stays_forgotten_over_a_restart() {
+    let rules = rules(&format!("{NETWORK}[rule.usual]\nvalue = \"v\"\ncondition = \"baseline\"\nlimit = 2\n"));
+    let (mut engine, mut log) = (Engine::new(Arc::clone(&rules)), Vec::new());
+    for (rule, at_s) in [("full", 60), ("down", 60), ("usual", 60), ("usual", 7200)] {
+        log.extend(show(&mut engine, rule, "gone", at_s, Some(99.0)));
+        log.extend(show(&mut engine, rule, "stays", at_s, Some(99.0)));
+    }
+    ["full", "down", "usual"].iter().for_each(|rule| engine.forget(rule, "gone", 7300, &mut log));
+    for by_snapshot in [true, false] {
+        let again = restarted(&rules, &engine, &log, by_snapshot, 7400);
+        let known = ["full", "down", "usual"].map(|rule| {
+            let all = again.followed(rule, "", 10).into_iter().map(|standing| standing.subject);
+            all.collect::<Vec<_>>()
+        });
+        assert_eq!(known, [["stays"], ["stays"], ["stays"]], "{by_snapshot}");
+        assert_eq!(again.subjects(), 3);
+    }
+    // A log that was written before this was said.
+    let mut old = serde_json::to_value(log.iter().find(|entry| matches!(entry, Entry::Standing(_)))).unwrap();
+    assert_eq!(old["standing"].as_object_mut().unwrap().remove("is_gone"), None);
+    assert!(serde_json::from_value::<Entry>(old).is_ok());
+}
+
+#[test]
+fn a_rule_without_words_of_its_own_says_value_and_limit() {
+    let rules = rules(
+        "[rule.low]\nvalue = \"v\"\ncondition = \"low\"\nlimit = 15\n\
+         [rule.large]\nvalue = \"v\"\nlimit = 900_000_000\ntitle = \"|subject|: |value|bit/s of |limit|bit/s\"\n\
+         [rule.rise]\nvalue = \"v\"\ncondition = \"rise\"\nlimit = 0\nwindow = \"5 min\"\n",
+    );
+    let mut engine = Engine::new(rules);
+    let mut line = |rule: &str, at_s, value| {
+        let entries = show(&mut engine, rule, "box", at_s, Some(value));
+        notices(&entries).first().map(|notice| (notice.line(), notice.title.clone(), notice.limit))
+    };
+    let told = |line: &str, title: &str, limit| Some((line.to_owned(), title.to_owned(), Some(limit)));
+    assert_eq!(line("low", 60, 12.5), told("low: box: 12.5 (bad is less than 15)", "low: box", 15.0));
+    assert_eq!(line("low", 120, 18.0), told("low: box: 18 (bad is less than 15)", "low: box", 15.0));
+    let large = "box: 22.15 Gbit/s of 900 Mbit/s";
+    assert_eq!(line("large", 60, 22_145_713_975.0), told(large, large, 900e6));
+    line("rise", 60, 0.0);
+    let rise = "rise: box: 3 (bad is rising by more than 0 in 60 s)";
+    assert_eq!(line("rise", 120, 3.0), told(rise, "rise: box", 0.0));
+}

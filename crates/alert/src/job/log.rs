@@ -92,20 +92,16 @@ impl Memory {
     pub fn go_on_by(&mut self, rules: &Arc<Rules>, now_s: i64) {
         // Written and taken over, as far as the log can be written; the rest is of the old rules, and stays in line.
         self.flush();
-        let (mut engine, mut delivery) =
-            (Engine::new(Arc::clone(rules)).with_secret(), Delivery::new(Arc::clone(rules)));
-        let mut take = |entry: Entry| {
-            engine.apply(&entry);
-            delivery.apply(&entry);
-        };
-        self.engine.snapshot(&mut take);
-        self.delivery.snapshot(&mut take);
-        engine.resume(now_s);
-        (self.engine, self.delivery, self.changed) = (engine, delivery, true);
+        let before = core::mem::replace(&mut self.engine, Engine::new(Arc::clone(rules)));
+        self.engine.go_on_from(before, now_s);
+        let mut delivery = Delivery::new(Arc::clone(rules));
+        self.delivery.snapshot(|entry| delivery.apply(&entry));
+        let before = core::mem::replace(&mut self.delivery, delivery);
+        self.changed = true;
         self.books.calendar.resume(rules);
-        for record in self.delivery.resume(now_s) {
-            self.put(record);
-        }
+        let hidden = self.delivery.resume(now_s);
+        self.delivery.go_on_from(before);
+        hidden.into_iter().for_each(|record| self.put(record));
     }
 
     /// Entries for the next [`flush`](Self::flush). What is told of a subject stays in the record of its standing.

@@ -154,11 +154,6 @@ impl Reporting {
         self.held.remove(name);
         self.troubles.remove(name);
         let messages = messages(rules, (name, at_s), &made, now_s);
-        let told = |message: &Message| MessageTold {
-            message: message.id.clone(),
-            channel: message.channel.clone(),
-            came: None,
-        };
         let told = messages.iter().map(told).collect();
         // Its schedule may be another one by now, or it may be gone.
         let Some(reported) = memory.books.calendar.made(name, at_s, now_s, told).filter(|_| !messages.is_empty())
@@ -188,7 +183,9 @@ impl Reporting {
         }
         self.counts.made += 1;
         self.on_shelf.insert(made.file);
-        memory.put(messages.into_iter().map(Entry::Message).collect());
+        let told = messages.iter().map(told).collect();
+        let reported = memory.books.calendar.sent(of.0, of.1, now_s(), told);
+        memory.put(messages.into_iter().map(Entry::Message).chain(reported.map(Entry::Reported)).collect());
         match memory.flush() {
             true => Ok(sending),
             false => Err("the log of alerts cannot be written: it is sent when it can be".to_owned()),
@@ -224,6 +221,10 @@ impl Reporting {
     }
 }
 
+fn told(message: &Message) -> MessageTold {
+    MessageTold { message: message.id.clone(), channel: message.channel.clone(), came: None }
+}
+
 /// The messages of a report: one for each of its channels.
 fn messages(rules: &Rules, (name, at_s): (&str, i64), made: &Made, now_s: i64) -> Vec<Message> {
     let channels: BTreeSet<&String> =
@@ -233,8 +234,8 @@ fn messages(rules: &Rules, (name, at_s): (&str, i64), made: &Made, now_s: i64) -
 }
 
 impl Alerts {
-    /// Which devices are up at this moment; of others nothing is known from now on.
-    pub fn set_devices(&self, up: BTreeMap<String, bool>) {
+    /// Which devices there are at this moment, and which are up, where that is known; others are forgotten.
+    pub fn set_devices(&self, up: BTreeMap<String, Option<bool>>) {
         let _ended = self.orders.send(Order::Devices(up));
     }
 

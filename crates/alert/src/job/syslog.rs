@@ -83,7 +83,7 @@ fn line(message: &Message, alert: &Notice, facility: u32, host_name: &str) -> St
     let parameters: String = own.into_iter().chain(labels).map(|(name, text)| parameter(name, text)).collect();
     let host: String = host_name.chars().filter(char::is_ascii_graphic).take(255).collect();
     let host = if host.is_empty() { "-" } else { &host };
-    let text: String = alert.title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let text: String = alert.line().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let priority = facility * 8 + severity;
     // 32473 is the number for examples (RFC 5612): the project has none of its own.
     format!(

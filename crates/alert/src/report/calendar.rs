@@ -46,7 +46,7 @@ pub struct Reported {
 /// What was sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastMade {
-    /// For which time of the schedule.
+    /// For which time of the schedule, or as of which time somebody had it sent.
     pub at_s: i64,
     /// When its messages were made.
     pub made_s: i64,
@@ -171,6 +171,13 @@ impl Calendar {
         Some(Reported { until_s: at_s, last: Some(LastMade { at_s, made_s, messages }), ..known.clone() })
     }
 
+    /// How a report stands once these messages of it were made as somebody wanted it: its schedule goes on. None if
+    /// nothing was due or written yet.
+    pub fn sent(&self, report: &str, at_s: i64, made_s: i64, messages: Vec<Told>) -> Option<Reported> {
+        let known = self.known.get(report)?;
+        Some(Reported { last: Some(LastMade { at_s, made_s, messages }), ..known.clone() })
+    }
+
     /// Goes on after a restart or with other rules: reports that there are not are forgotten.
     pub fn resume(&mut self, rules: &Rules) {
         self.known.retain(|name, _| rules.reports.contains_key(name));
@@ -221,6 +228,20 @@ mod tests {
     const DAY: i64 = 86_400;
     /// 1970-01-05, a Monday.
     const MONDAY: i64 = 4 * DAY;
+
+    #[test]
+    fn what_somebody_had_sent_is_the_last_and_the_schedule_goes_on() {
+        let daily = rules("\"daily 06:00\"");
+        let mut calendar = Calendar::default();
+        run(&mut calendar, &daily, MONDAY);
+        let told = Told { message: "m1".to_owned(), channel: "m".to_owned(), came: None };
+        let sent = calendar.sent("r", MONDAY + 60, MONDAY + 61, vec![told]).unwrap();
+        calendar.apply(&sent);
+        calendar.came(&Outcome { message: "m1".to_owned(), at_s: MONDAY + 62, came: Outcomes::Delivered });
+        let last = calendar.get("r").and_then(|known| known.last.clone()).unwrap();
+        assert_eq!((last.at_s, last.messages[0].came.clone()), (MONDAY + 60, Some((MONDAY + 62, Outcomes::Delivered))));
+        assert_eq!(run(&mut calendar, &daily, MONDAY + 7 * 3600), [MONDAY + 6 * 3600]);
+    }
 
     #[test]
     fn each_time_is_made_once_or_missed() {

@@ -35,6 +35,9 @@ pub struct DevicesSeen {
     /// Those of which nothing is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
+    /// Those that there are not any more: nothing of them is remembered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
     /// Nothing is known of any device from then on.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub is_end: bool,
@@ -46,8 +49,10 @@ pub struct Outages {
     devices: BTreeMap<String, VecDeque<(i64, Option<bool>)>>,
     /// Changes of all of them.
     count: usize,
-    /// Until when it is known.
+    /// Until when it is known, as far as it is written.
     seen_s: i64,
+    /// When it was looked last: what is not written is as it was.
+    looked_s: i64,
 }
 
 impl Outages {
@@ -63,6 +68,9 @@ impl Outages {
                 put(self.devices.entry(device.clone()).or_default(), &mut self.count, seen.at_s, state);
             }
         }
+        for device in &seen.gone {
+            self.count -= self.devices.remove(device).map_or(0, |changes| changes.len());
+        }
         self.seen_s = self.seen_s.max(seen.at_s);
         let old_s = self.seen_s - REMEMBERED_S;
         self.devices.retain(|_, changes| {
@@ -72,31 +80,38 @@ impl Outages {
         });
     }
 
-    /// What is to be written of devices that are seen now: which are up. Nothing if all is as it was, and that was said
-    /// lately.
-    pub fn see(&self, now: &BTreeMap<String, bool>, at_s: i64) -> Vec<DevicesSeen> {
+    /// Somebody looks now, whatever there is to be written of it.
+    pub fn look(&mut self, at_s: i64) {
+        self.looked_s = at_s;
+    }
+
+    /// What is to be written of the devices that there are now, and which are up where that is known. Nothing if all is
+    /// as it was, and that was said lately.
+    pub fn see(&self, now: &BTreeMap<String, Option<bool>>, at_s: i64) -> Vec<DevicesSeen> {
         let state =
             |name: &String| self.devices.get(name).and_then(|changes| changes.back()).and_then(|(_, state)| *state);
         let mut changed: Vec<(&String, Option<bool>)> =
-            now.iter().map(|(name, up)| (name, Some(*up))).filter(|(name, up)| state(name) != *up).collect();
+            now.iter().map(|(name, up)| (name, *up)).filter(|(name, up)| state(name) != *up).collect();
         // What is not followed is not told each time.
         let room = DEVICES_MAX.saturating_sub(self.devices.len());
         let (known, new): (Vec<_>, Vec<_>) =
             changed.into_iter().partition(|(name, _)| self.devices.contains_key(*name));
         changed = known.into_iter().chain(new.into_iter().take(room)).collect();
-        let gone = self.devices.keys().filter(|name| !now.contains_key(*name) && state(name).is_some());
-        changed.extend(gone.map(|name| (name, None)));
-        if changed.is_empty() {
-            let is_late = at_s - self.seen_s >= ALIVE_S && !now.is_empty();
+        let gone: Vec<String> = self.devices.keys().filter(|name| !now.contains_key(*name)).cloned().collect();
+        if changed.is_empty() && gone.is_empty() {
+            let is_late = at_s - self.seen_s >= ALIVE_S && now.values().any(Option::is_some);
             return is_late.then(|| DevicesSeen { at_s, ..DevicesSeen::default() }).into_iter().collect();
         }
         let entry = |some: &[(&String, Option<bool>)]| {
             let of = |wanted: Option<bool>| {
                 some.iter().filter(|(_, state)| *state == wanted).map(|(name, _)| (*name).clone()).collect()
             };
-            DevicesSeen { at_s, up: of(Some(true)), down: of(Some(false)), unknown: of(None), is_end: false }
+            let (up, down, unknown) = (of(Some(true)), of(Some(false)), of(None));
+            DevicesSeen { at_s, up, down, unknown, ..DevicesSeen::default() }
         };
-        changed.chunks(ENTRY_DEVICES).map(entry).collect()
+        let gone = gone.chunks(ENTRY_DEVICES);
+        let gone = gone.map(|gone| DevicesSeen { at_s, gone: gone.to_vec(), ..DevicesSeen::default() });
+        changed.chunks(ENTRY_DEVICES).map(entry).chain(gone).collect()
     }
 
     /// What is to be written after a restart: from the last thing that was seen on nothing is known.
@@ -111,7 +126,7 @@ impl Outages {
             for (at_s, state) in changes {
                 let names = |wanted: Option<bool>| if *state == wanted { vec![device.clone()] } else { Vec::new() };
                 let (up, down, unknown) = (names(Some(true)), names(Some(false)), names(None));
-                put(DevicesSeen { at_s: *at_s, up, down, unknown, is_end: false });
+                put(DevicesSeen { at_s: *at_s, up, down, unknown, ..DevicesSeen::default() });
             }
         }
         if self.seen_s > 0 {
@@ -146,7 +161,7 @@ impl Outages {
         let mut shown = DeviceShown { device: device.to_owned(), ..DeviceShown::default() };
         let mut up_s = 0;
         for (number, (at_s, state)) in changes.iter().enumerate() {
-            let end_s = changes.get(number + 1).map_or(self.seen_s, |(next_s, _)| *next_s);
+            let end_s = changes.get(number + 1).map_or(self.seen_s.max(self.looked_s), |(next_s, _)| *next_s);
             let within_s = (end_s.min(to_s) - (*at_s).max(from_s)).max(0);
             match state {
                 Some(true) => up_s += within_s,
@@ -188,11 +203,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn seen(all: &[(&str, bool)]) -> BTreeMap<String, bool> {
-        all.iter().map(|(name, up)| ((*name).to_owned(), *up)).collect()
+    fn seen(all: &[(&str, bool)]) -> BTreeMap<String, Option<bool>> {
+        all.iter().map(|(name, up)| ((*name).to_owned(), Some(*up))).collect()
     }
 
-    fn see(outages: &mut Outages, now: &BTreeMap<String, bool>, at_s: i64) -> usize {
+    fn see(outages: &mut Outages, now: &BTreeMap<String, Option<bool>>, at_s: i64) -> usize {
         let entries = outages.see(now, at_s);
         entries.iter().for_each(|entry| outages.apply(entry));
         entries.len()
@@ -211,7 +226,9 @@ mod tests {
         assert_eq!(end.at_s, 1500);
         outages.apply(&end);
         see(&mut outages, &seen(&[("a", true), ("b", true)]), 2000);
-        see(&mut outages, &seen(&[("b", true)]), 2100);
+        let unknown =
+            seen(&[("b", true)]).into_iter().chain([("a".to_owned(), None), ("c".to_owned(), None)]).collect();
+        assert_eq!(see(&mut outages, &unknown, 2100), 1);
         let told = outages.figures(&[], (900, 2100), 10);
         assert_eq!((told.count, told.always_up, told.devices.len()), (2, 1, 1));
         let a = &told.devices[0];
@@ -222,6 +239,25 @@ mod tests {
         let mut again = Outages::default();
         outages.snapshot(|entry| again.apply(&entry));
         assert_eq!(again, outages);
+        // What there is not any more is in no report.
+        assert_eq!(see(&mut outages, &seen(&[("b", true)]), 2200), 1);
+        assert_eq!(outages.figures(&[], (900, 2200), 10).count, 1);
+        let mut again = Outages::default();
+        outages.snapshot(|entry| again.apply(&entry));
+        assert_eq!(again, outages);
+    }
+
+    #[test]
+    fn a_device_that_was_never_up_counts_from_its_first_check_on() {
+        let mut outages = Outages::default();
+        let now = seen(&[("dead", false), ("well", true)]);
+        see(&mut outages, &now, 1000);
+        outages.look(1000);
+        assert_eq!(see(&mut outages, &now, 1020), 0, "all is as it was");
+        outages.look(1020);
+        let told = outages.figures(&[], (0, 1060), 10);
+        assert_eq!((told.count, told.always_up, told.devices.len()), (2, 1, 1));
+        assert_eq!((told.devices[0].device.as_str(), told.devices[0].down_s), ("dead", 20));
     }
 
     proptest! {

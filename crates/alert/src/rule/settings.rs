@@ -232,11 +232,14 @@ const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(86_400);
 const WEEK: Duration = Duration::from_secs(7 * 86_400);
 
+/// The title of a rule that has none of its own.
+pub const TITLE: &str = "|rule|: |subject|";
+
 trunkline_kit::section! {
     /// A rule.
     pub(super) struct RuleSection {
         /// One line for people, with fields between bars.
-        title: Text = Text::parse("|rule|: |subject|") => Running;
+        title: Text = Text::parse(TITLE) => Running;
         /// More for people, with fields between bars.
         text: Text = Text::default() => Running;
         /// Of series: data templates; none is all.

@@ -217,3 +217,20 @@ fn all_mistakes_of_reports_are_told_with_their_places() {
         assert!(told.iter().any(|one| one.contains(expected)), "{expected}: {told:#?}");
     }
 }
+
+#[test]
+fn routes_of_a_rule_are_those_that_its_labels_do_not_rule_out() {
+    let text = "[rule.a]\nvalue = \"v\"\nlimit = 1\n[rule.a.labels]\nteam = \"core\"\n\
+        [rule.b]\nrows = \"losses\"\nlimit = 1\nseverity = \"critical\"\n\
+        [rule.c]\nvalue = \"v\"\nlimit = 1\nroutes = \"crit\"\n\
+        [route.all]\nchannels = \"c\"\n[route.crit]\nwhen = \"severity = critical\"\nchannels = \"c\"\n\
+        [route.edge]\nwhen = [\"device = edge-*\", \"team != access\"]\nchannels = \"c\"\n\
+        [route.access]\nwhen = \"team = access\"\nchannels = \"c\"\n[route.b]\nwhen = \"rule = b\"\nchannels = \"c\"\n\
+        [channel.c]\nkind = \"webhook\"\nurl = \"http://h/\"\n";
+    let rules = read(&[("r.toml", text)], &Known::default()).unwrap_or_else(|wrong| panic!("{wrong:?}"));
+    let routes = |name: &str| rules.routes_of(name, &rules.rules[name]);
+    assert_eq!(routes("a"), ["all", "edge"]);
+    // Rows have no device; of whose team they are nobody knows before there is one.
+    assert_eq!(routes("b"), ["access", "all", "b", "crit"]);
+    assert_eq!(routes("c"), ["crit"]);
+}

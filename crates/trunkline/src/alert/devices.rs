@@ -80,17 +80,31 @@ pub fn depended(inventory: &Inventory, rules: &Rules, devices: &BTreeSet<u32>) -
 
 /// Those that are over devices themselves. Every device would match a rule without a template: they say so.
 fn of_devices(rules: &Rules) -> Vec<(&String, &SeriesWatch)> {
-    let names = |watch: &SeriesWatch| watch.templates.iter().any(|pattern| pattern.text() == DEVICE_TEMPLATE);
-    of_series(rules).into_iter().filter(|(_, watch)| names(watch)).collect()
+    of_series(rules).into_iter().filter(|(_, watch)| is_of_devices(watch)).collect()
 }
 
-/// Devices of which it is known whether they are up.
-pub fn up(inventory: &Inventory, healths: &[Health]) -> BTreeMap<String, bool> {
-    let up = |health: &Health| {
-        let device = inventory.devices().get(health.device)?;
-        Some((device.name.to_string(), health.change? == Change::Up))
-    };
-    healths.iter().filter_map(up).collect()
+fn is_of_devices(watch: &SeriesWatch) -> bool {
+    watch.templates.iter().any(|pattern| pattern.text() == DEVICE_TEMPLATE)
+}
+
+/// Whether a rule over series watches a device of this name, or something of it.
+pub fn is_watched(inventory: &Inventory, watch: &SeriesWatch, name: &str) -> bool {
+    let Some(id) = inventory.device_named(name) else { return false };
+    let is_asked = inventory.devices().get(id).is_some_and(|device| device.state != DeviceState::Disabled);
+    if !is_of_devices(watch) {
+        return is_asked;
+    }
+    let fields = fields(inventory, id);
+    let tag = |name: &str| fields.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str());
+    is_asked && watch.takes(DEVICE_TEMPLATE, name, "", tag)
+}
+
+/// All devices, and whether they are up where that is known.
+pub fn known(inventory: &Inventory, healths: &[Health]) -> BTreeMap<String, Option<bool>> {
+    let up: HashMap<u32, bool> =
+        healths.iter().filter_map(|health| Some((health.device, health.change? == Change::Up))).collect();
+    let all = inventory.devices().iter();
+    all.map(|(id, device)| (device.name.to_string(), up.get(&id).copied())).collect()
 }
 
 /// What was shown of devices before.

@@ -83,7 +83,7 @@ pub fn feed(alerts: Arc<Alerts>, fed: Arc<Fed>) -> io::Result<(Tap, JoinHandle<(
         while !fed.ends() {
             let rules = alerts.rules();
             if !Arc::ptr_eq(&rules, &measuring.rules) {
-                measuring = Measures::new(rules);
+                measuring = Measures::following(rules, measuring);
                 measuring.want(&wanted);
             }
             if !measuring.turn(&comes, &waiting, &alerts, &fed) {
@@ -110,6 +110,19 @@ impl Measures {
         };
         let all = rules.rules.iter().filter_map(of_rows).collect();
         Measures { rules, all, left_out: 0 }
+    }
+
+    /// By other rules: what measures the same goes on.
+    fn following(rules: Arc<Rules>, before: Measures) -> Measures {
+        let mut measures = Measures::new(rules);
+        for (name, sliding) in before.all {
+            let same = measures.all.iter_mut().find(|(other, new)| *other == name && new.watch() == sliding.watch());
+            if let Some((_, new)) = same {
+                measures.left_out += sliding.left_out();
+                *new = sliding;
+            }
+        }
+        measures
     }
 
     fn want(&self, wanted: &RwLock<Vec<Table>>) {
@@ -292,5 +305,21 @@ mod tests {
             row("states", "rejected", 1.0, 1),
         ];
         assert_eq!(told, expected);
+    }
+    #[test]
+    fn measurements_of_rules_that_are_as_they_were_go_on_after_a_reload() {
+        let text = "[rule.r]\nrows = \"losses\"\nlimit = 1\nover = \"300 s\"\n[rule.other]\nrows = \"losses\"\n\
+            limit = 1\nover = \"300 s\"\n";
+        let rules = |text: &str| Arc::new(read(&[("r.toml", text)], &Known::default()).unwrap());
+        let mut measures = Measures::new(rules(text));
+        measures.all.iter_mut().for_each(|(_, sliding)| assert_eq!(sliding.handle_timeout(0), None));
+        measures.take(&Rows { losses: vec![Loss::default(), Loss::default()], ..Rows::default() }, 10);
+        let text = format!("{text}over = \"600 s\"\n").replacen("over = \"300 s\"\nover", "over", 1);
+        let mut measures = Measures::following(rules(&text), measures);
+        let counted = measures.all.iter_mut().map(|(rule, sliding)| {
+            let counted = sliding.handle_timeout(60).map(|measurement| measurement.measured[0].value);
+            (rule.as_str(), counted)
+        });
+        assert_eq!(counted.collect::<Vec<_>>(), [("other", None), ("r", Some(Some(2.0)))]);
     }
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use trunkline_alert::engine::Standing;
 use trunkline_alert::job::{Alerts, Seen};
 use trunkline_alert::rule::{Rules, SeriesWatch};
 use trunkline_graph::inventory::{DeviceState, Inventory};
@@ -19,6 +20,9 @@ const LOOK: Duration = Duration::from_millis(250);
 const INVENTORY: Duration = Duration::from_secs(1);
 /// How often it looks how devices are while alerts wait for that, at least.
 const DOUBTED: Duration = Duration::from_secs(1);
+
+/// Subjects that are asked for together.
+const PAGE: usize = 1_000;
 
 /// Shows rules what devices say.
 pub struct SeriesFeed {
@@ -84,14 +88,33 @@ impl SeriesFeed {
         }
     }
 
-    /// Devices that were removed while nobody looked.
+    /// What rules watch no more since it was seen: while nobody looked, or by other rules.
     fn forget_what_is_gone(&self) {
-        let is_gone = |device: &str| !device.is_empty() && self.inventory.device_named(device).is_none();
-        let of_series: BTreeSet<&String> = of_series(&self.rules).into_iter().map(|(name, _)| name).collect();
-        for standing in self.alerts.view().standings.iter().filter(|standing| of_series.contains(&standing.rule)) {
-            if is_gone(&standing.device) {
-                self.alerts.forget(&standing.rule, &standing.subject);
+        for (rule, watch) in of_series(&self.rules) {
+            let mut after = String::new();
+            loop {
+                let page = self.alerts.followed(rule, &after, PAGE);
+                for standing in page.iter().filter(|standing| self.is_gone(rule, watch, standing)) {
+                    self.alerts.forget(rule, &standing.subject);
+                }
+                match page.last() {
+                    Some(last) if page.len() >= PAGE => after.clone_from(&last.subject),
+                    _ => break,
+                }
             }
+        }
+    }
+
+    /// Whether a rule does not watch a subject any more: its data source, or where it has none, its device.
+    fn is_gone(&self, rule: &str, watch: &SeriesWatch, standing: &Standing) -> bool {
+        if let Some(source) = standing.fields.get("source").and_then(|source| source.parse().ok()) {
+            let is_it = |(other, subject): &(String, String)| other == rule && *subject == standing.subject;
+            return !self.watched(source).is_some_and(|watched| watched.subjects.iter().any(is_it));
+        }
+        match standing.device.is_empty() {
+            // Nothing is known of it before it is seen again.
+            true => false,
+            false => !devices::is_watched(&self.inventory, watch, &standing.device),
         }
     }
 
@@ -103,14 +126,12 @@ impl SeriesFeed {
             let is_other = inventory.sequence() != self.inventory.sequence();
             let are_other = !Arc::ptr_eq(&rules, &self.rules);
             (self.rules, self.inventory) = (rules, inventory);
-            if are_other {
-                // The job knows nothing of them any more.
-                self.devices = Devices::default();
-                self.doubted = BTreeSet::new();
-            }
             if self.looked_at.is_none() || is_other || are_other {
                 self.devices.follow(&self.inventory, &self.alerts);
                 self.match_again();
+            }
+            if are_other {
+                self.forget_what_is_gone();
             }
             self.looked_at = Some(Instant::now());
         }
@@ -118,7 +139,7 @@ impl SeriesFeed {
         if is_due(self.healths_at, every) {
             self.healths_at = Some(Instant::now());
             let healths = self.graphs.healths();
-            self.alerts.set_devices(devices::up(&self.inventory, &healths));
+            self.alerts.set_devices(devices::known(&self.inventory, &healths));
             let seen = self.devices.seen(&self.inventory, &self.rules, &healths, &self.alerts, now_s());
             let doubted = self.doubts(&healths);
             // Alerts wait before they are shown what is down, and wait no more after they were.

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::moment;
 use crate::output::stdout;
 use crate::show::table::{self, Column, Row, Table, number, text};
-use crate::show::text::{Line, Style};
+use crate::show::text::{Keep, Line, Style};
 use crate::terminal::Terminal;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -18,6 +18,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use trunkline_kit::config::{self as kit, Raw, Value as _};
 use trunkline_kit::exit::Exit;
+
+/// The width to which a title is cut before numbers are left out for it.
+const TITLE_NARROWEST: usize = 16;
+/// Characters of the name of who takes care of an alert.
+const WHO_CHARS_MAX: usize = 16;
 
 /// Look at alerts, and say who takes care of them
 #[derive(Debug, clap::Args)]
@@ -269,25 +274,8 @@ fn list(place: &Place, terminal: &Terminal) -> Result<Exit, Failure> {
     let reply = place.ask(&json!({ "do": "list" }))?;
     let open = reply["alerts"].as_array().map_or(0, Vec::len);
     tell(place, &reply, |reply, out| {
-        let mut table = Table::new(vec![
-            text("id"),
-            text("severity"),
-            text("state"),
-            text("since"),
-            number("value"),
-            number("limit").drops(2),
-            text("alert"),
-            text("taken by").drops(1),
-        ]);
-        for alert in reply["alerts"].as_array().into_iter().flatten() {
-            let short = short_id(&alert["id"]);
-            let keys = [&alert["severity"], &alert["state"]].map(said);
-            let (began, by) = (time(&alert["began"]), said(&alert["acknowledged"]["by"]));
-            let rest = [began, figure(&alert["value"]), figure(&alert["limit"]), said(&alert["title"]), by];
-            table.row(cells(terminal, &[vec![short], keys.into(), rest.into()].concat()));
-        }
         if open > 0 {
-            table::write(&table.lines(terminal), terminal, out)?;
+            table::write(&open_alerts(reply, terminal), terminal, out)?;
         }
         let pending = reply["pending"].as_array().map_or(0, Vec::len);
         writeln!(out, "{open} alerts, {pending} that may come or are kept back")?;
@@ -297,6 +285,35 @@ fn list(place: &Place, terminal: &Terminal) -> Result<Exit, Failure> {
         }
     })?;
     Ok(if open == 0 && reply["fault"].is_null() { Exit::Done } else { Exit::Degraded })
+}
+
+fn open_alerts(reply: &Value, terminal: &Terminal) -> Vec<Line> {
+    let mut table = Table::new(vec![
+        text("id"),
+        text("severity"),
+        text("state"),
+        text("since"),
+        number("value"),
+        number("limit").drops(1),
+        text("alert").cuts(TITLE_NARROWEST, Keep::Start),
+    ]);
+    for alert in reply["alerts"].as_array().into_iter().flatten() {
+        let short = short_id(&alert["id"]);
+        let keys = [said(&alert["severity"]), state(alert), time(&alert["began"])];
+        let rest = [figure(&alert["value"]), figure(&alert["limit"]), said(&alert["title"])];
+        table.row(cells(terminal, &[vec![short], keys.into(), rest.into()].concat()));
+    }
+    table.lines(terminal)
+}
+
+/// How an alert is, and who takes care of it.
+fn state(alert: &Value) -> String {
+    let (state, by) = (said(&alert["state"]), said(&alert["acknowledged"]["by"]));
+    match by.char_indices().nth(WHO_CHARS_MAX) {
+        _ if by.is_empty() => state,
+        Some((end, _)) => format!("{state}, taken by {}..", &by[..end]),
+        None => format!("{state}, taken by {by}"),
+    }
 }
 
 /// The end of an identifier, by which an alert can be named.
@@ -526,4 +543,28 @@ fn time(value: &Value) -> String {
     let zone = TimeZone::system();
     let time = value.as_i64().and_then(|s| Timestamp::from_second(s).ok());
     time.map_or_else(String::new, |time| time.to_zoned(zone).strftime("%Y-%m-%d %H:%M:%S").to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::show::samples::terminal;
+
+    #[test]
+    fn a_long_title_is_cut_before_numbers_and_who_takes_care_are_left_out() {
+        let title =
+            "uplink-full: a subject whose name goes on for longer than any terminal is wide, and then some more";
+        let alert = |by: Value| {
+            json!({ "id": "0199-7fd2", "severity": "critical", "state": "firing", "began": 1_791_151_200, "value": 950,
+                "limit": 900, "title": title, "acknowledged": by })
+        };
+        let long = json!({ "by": "somebody-with-a-long-name", "at": 0 });
+        let reply = json!({ "alerts": [alert(json!({ "by": "anna", "at": 0 })), alert(long), alert(Value::Null)] });
+        let lines: Vec<String> =
+            open_alerts(&reply, &terminal(110)).iter().map(|line| line.text().to_owned()).collect();
+        assert!(lines[0].contains("value") && lines[0].contains("limit"), "{lines:?}");
+        assert!(lines[1].contains("firing, taken by anna ") && lines[1].contains("950"), "{lines:?}");
+        assert!(lines[2].contains("firing, taken by somebody-with-a-.. "), "{lines:?}");
+        assert!(lines.iter().all(|line| line.trim_end().chars().count() <= 110), "{lines:?}");
+    }
 }

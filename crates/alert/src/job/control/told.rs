@@ -1,9 +1,9 @@
 //! What is told, as JSON. Times are seconds since 1970.
 
 use crate::delivery::{Happened, Incident, Past, Step};
-use crate::engine::{Silence, Standing, limit};
+use crate::engine::{Silence, Standing, condition, limit};
 use crate::job::View;
-use crate::rule::{Channel, Condition, Maintenance, Measure, Rule, Rules, Table, Watch, Way};
+use crate::rule::{Channel, Maintenance, Measure, Rule, Rules, Table, Watch, Way};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use trunkline_kit::metrics::{Number, Sample};
@@ -106,7 +106,7 @@ fn alert(incident: &Incident, rules: &Rules) -> Value {
         "value": notice.value,
         "value_began": notice.value,
         "limit": rule.and_then(|rule| limit(&rule.condition)),
-        "condition": rule.map(|rule| condition(&rule.condition)),
+        "condition": rule.map(|rule| condition(rule, |number| number.to_string())),
         "flapping": notice.flapping,
         "kind": rule.map(|rule| kind(&rule.watch)),
         "calls": rule.map(|rule| calls(&rule.watch)),
@@ -135,14 +135,14 @@ pub fn rule(view: &View, rules: &Rules, name: &str, rule: &Rule) -> Value {
         "severity": rule.severity.name(),
         "kind": kind(&rule.watch),
         "watches": watches(&rule.watch),
-        "condition": condition(&rule.condition),
+        "condition": condition(rule, |number| number.to_string()),
         "limit": limit(&rule.condition),
         "for_s": rule.for_s,
         "subjects": view.watched.get(name).copied().unwrap_or_default(),
         "alerts": view.incidents.iter().filter(of_rule).count(),
         "pending": view.standings.iter().filter(pending).count(),
         "depends": rule.depends,
-        "routes": routes(rules, rule),
+        "routes": rules.routes_of(name, rule),
         "text": rules.texts.get(name),
     })
 }
@@ -169,11 +169,6 @@ fn calls(watch: &Watch) -> Value {
         all => all.iter().map(|one| format!("({one})")).collect::<Vec<_>>().join(" and "),
     };
     json!({ "filter": filter, "group": rows.group.as_ref().map(ToString::to_string), "over_s": rows.over_s })
-}
-
-/// The routes that a rule names, or all that may choose it.
-fn routes(rules: &Rules, rule: &Rule) -> Vec<String> {
-    if rule.routes.is_empty() { rules.routes.keys().cloned().collect() } else { rule.routes.clone() }
 }
 
 /// What is watched, in words of the rule file.
@@ -205,18 +200,6 @@ fn watches(watch: &Watch) -> String {
         }
     };
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-fn condition(condition: &Condition) -> String {
-    match condition {
-        Condition::High { limit, .. } => format!("more than {limit}"),
-        Condition::Low { limit, .. } => format!("less than {limit}"),
-        Condition::Rate { falls: false, limit, per_s, .. } => format!("rises by more than {limit} in {per_s} s"),
-        Condition::Rate { falls: true, limit, per_s, .. } => format!("falls by more than {limit} in {per_s} s"),
-        Condition::Baseline { deviations, .. } => format!("{deviations} deviations from what is usual at this hour"),
-        Condition::Down { after_s } => format!("no value for {after_s} s"),
-        Condition::Flapping { limit, .. } => format!("changes more than {limit} times"),
-    }
 }
 
 pub fn channels(view: &View, rules: &Rules) -> Value {
