@@ -72,8 +72,8 @@ pub struct Settings {
     pub drops: Vec<Drops>,
 }
 
-/// A host near a device. One that it reaches by itself stands in its ARP table, or among its neighbours of IPv6; one that
-/// it forwards to, in its forwarding table by its hardware address.
+/// A host near a device. One that it reaches by itself stands in its ARP table, or among its neighbours of IPv6; one
+/// that it forwards to, in its forwarding table by its hardware address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Host {
     /// Its address.
