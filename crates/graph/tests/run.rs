@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use tempfile::TempDir;
-use trunkline_graph::inventory::{Inventory, Kind};
-use trunkline_graph::job::{Graphs, Handle};
+use trunkline_graph::answer::Added;
+use trunkline_graph::inventory::{Device, Inventory, Kind};
+use trunkline_graph::job::{Graphs, Handle, Sources, cacti};
 use trunkline_sim::farm::{Counter, Fault, Settings};
 use world::{Served, add, eventually, folder, now_ms, options};
 
@@ -227,4 +228,36 @@ fn interfaces_keep_their_series_when_they_get_other_numbers() {
     }
     let shown = handle.device(device).unwrap();
     assert!(shown.restarts >= 1 && !shown.is_stale && handle.status().stale_samples > 0, "{shown:?}");
+}
+
+/// What Cacti has is taken over while others make devices, too: each has numbers and files of its own.
+#[test]
+fn what_is_taken_over_while_others_make_something_has_numbers_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let graphs = open(&folder);
+    let handle = graphs.handle().clone();
+    let dump = concat!(env!("CARGO_MANIFEST_DIR"), "/src/cacti/tests/old.sql");
+    let (others, begun) = (handle.clone(), std::sync::Arc::new(std::sync::Barrier::new(2)));
+    let begins = std::sync::Arc::clone(&begun);
+    let makes = std::thread::spawn(move || {
+        begins.wait();
+        for number in 0..200 {
+            let mut device = Device::new(&format!("other-{number}"), "127.0.0.1");
+            device.access.version = None;
+            others
+                .add_device("test", Added { device, template: Some("reachable".into()), arguments: Vec::new() })
+                .unwrap();
+        }
+    });
+    begun.wait();
+    let sources = Sources { dump: Some(dump.into()), ..Sources::default() };
+    let imported = cacti(&handle, &sources).unwrap();
+    makes.join().unwrap();
+    let inventory = handle.inventory();
+    assert!(imported.changes > 0 && (0..200).all(|n| inventory.device_named(&format!("other-{n}")).is_some()));
+    let of_cacti = inventory.devices().iter().filter(|(_, device)| !device.name.starts_with("other-")).count();
+    let alone = tempfile::tempdir().unwrap();
+    let graphs = open(&alone);
+    cacti(graphs.handle(), &sources).unwrap();
+    assert_eq!(of_cacti, graphs.handle().inventory().devices().len());
 }

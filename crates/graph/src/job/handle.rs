@@ -2,7 +2,7 @@
 
 use super::intake::Intake;
 use super::keeper::{Despiked, NoSpikes, ToKeeper};
-use super::owner::ToOwner;
+use super::owner::{Making, ToOwner};
 use super::shown::{self, DeviceShown};
 use super::status::{self, Status};
 use super::watching::{self, Health, Watching};
@@ -237,6 +237,19 @@ impl Handle {
     /// [`Undone`].
     pub fn change(&self, by: &str, changes: Vec<Change>) -> Result<Done, Undone> {
         self.ask(|reply| ToOwner::Changes { by: by.into(), changes, reply })
+    }
+
+    /// Makes changes of the inventory as it is at that moment, and nothing else is made between: their numbers are the
+    /// next ones. Whoever makes them does not ask for anything here, or waits for ever.
+    ///
+    /// # Errors
+    /// [`Undone`].
+    pub fn make(
+        &self,
+        by: &str,
+        make: impl FnOnce(&Inventory) -> Vec<Change> + Send + 'static,
+    ) -> Result<Done, Undone> {
+        self.ask(|reply| ToOwner::Make { by: by.into(), make: Making(Box::new(make)), reply })
     }
 
     /// Has a device looked at now: its system group and tables. What comes of it is seen in the inventory.

@@ -1,7 +1,7 @@
 //! What an installation of Cacti has is taken over: templates into a file of their own, then its round-robin files to
 //! their places, then what the inventory is to have.
 
-use super::Handle;
+use super::{Handle, Undone};
 use crate::cacti::{DumpReader, Import, Options, RraFile, Tables, convert, exchange};
 use crate::files;
 use crate::inventory::Change;
@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
+use std::sync::mpsc::sync_channel;
 use trunkline_rrd::RrdFile;
 
 /// Who the entries name.
@@ -72,12 +73,13 @@ pub fn cacti(handle: &Handle, sources: &Sources) -> Result<Imported, String> {
         imported.told.extend(import.told);
         imported.told.extend(read.told.into_iter().map(|told| (told, 1)));
     }
-    let mut import = Import::default();
+    let mut tables = None;
     if let Some(path) = &sources.dump {
-        let tables = tables_of(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        import = convert(&tables, &options, &handle.inventory());
-        library.merge(core::mem::take(&mut import.library));
-        imported.told.append(&mut import.told);
+        let read = tables_of(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let import = convert(&read, &options, &handle.inventory());
+        library.merge(import.library);
+        imported.told.extend(import.told);
+        tables = Some(read);
     }
     if sources.dump.is_none() && sources.templates.is_none() {
         return Err("nothing to take over: a dump, or an export of templates".to_owned());
@@ -90,22 +92,35 @@ pub fn cacti(handle: &Handle, sources: &Sources) -> Result<Imported, String> {
     if imported.templates > 0 {
         imported.template_file = Some(keep_templates(handle, library)?);
     }
-    let placed = place(handle, sources.rra.as_deref(), &import, &mut imported)?;
-    imported.changes = import.changes.len();
-    match handle.change(BY, import.changes) {
-        Ok(done) => {
+    let Some(tables) = tables else { return Ok(imported) };
+    // The numbers of what is taken over are the next ones, and files are named by them: nothing comes between.
+    let (told, comes) = sync_channel(1);
+    let (folder, rra) = (handle.folder().to_owned(), sources.rra.clone());
+    let done = handle.make(BY, move |inventory| {
+        let mut import = convert(&tables, &options, inventory);
+        let placed = place(&folder, rra.as_deref(), &import);
+        let changes = core::mem::take(&mut import.changes);
+        // Whoever asked is there.
+        let _ = told.send((placed, import.files, changes.len()));
+        changes
+    });
+    let made = comes.try_recv();
+    match (done, made) {
+        (Ok(done), Ok((placed, files, changes))) => {
             imported.sequence = done.sequence;
-            let files = import.files.iter().map(|file| file.source);
+            imported.changes = changes;
+            (imported.files, imported.refused) = (placed.paths.len() as u64, placed.refused);
             let has_file = |source: &u32| handle.file(*source).is_some_and(|file| file.exists());
-            handle.shared().said.add(files.filter(has_file));
+            handle.shared().said.add(files.iter().map(|file| file.source).filter(has_file));
+            Ok(imported)
         }
-        Err(why) => {
+        (done, made) => {
             // They are of nobody.
-            placed.iter().for_each(|path| drop(std::fs::remove_file(path)));
-            return Err(why.to_string());
+            let paths = made.map(|(placed, ..)| placed.paths).unwrap_or_default();
+            paths.iter().for_each(|path| drop(std::fs::remove_file(path)));
+            Err(done.err().unwrap_or(Undone::Over).to_string())
         }
     }
-    Ok(imported)
 }
 
 fn text_of(path: &Path) -> Result<String, String> {
@@ -174,37 +189,39 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     std::fs::rename(&part, path)
 }
 
-/// Copies round-robin files to the places that their data sources will have; those places.
-fn place(
-    handle: &Handle,
-    rra: Option<&Path>,
-    import: &Import,
-    imported: &mut Imported,
-) -> Result<Vec<PathBuf>, String> {
-    let Some(rra) = rra else { return Ok(Vec::new()) };
+/// Round-robin files that were copied, and why others were not.
+#[derive(Debug, Default)]
+struct Placed {
+    paths: Vec<PathBuf>,
+    refused: Vec<String>,
+}
+
+/// Copies round-robin files to the places that their data sources will have below a folder.
+fn place(folder: &Path, rra: Option<&Path>, import: &Import) -> Placed {
+    let mut placed = Placed::default();
+    let Some(rra) = rra else { return placed };
     let of = |change: &Change| match change {
         Change::Source { id, source } => Some((*id, source.device)),
         _ => None,
     };
     let devices: HashMap<u32, u32> = import.changes.iter().filter_map(of).collect();
-    let (mut placed, mut more) = (Vec::new(), 0u64);
+    let mut more = 0u64;
     for file in &import.files {
         let to = devices.get(&file.source).map(|device| files::path(*device, file.source));
         let copied = to.ok_or_else(|| "its data source is not taken over".to_owned()).and_then(|to| {
-            let to = handle.folder().join(to);
+            let to = folder.join(to);
             copy(&from(rra, file)?, &to, &file.series).map(|()| to)
         });
         match copied {
-            Ok(to) => placed.push(to),
-            Err(why) if imported.refused.len() < REFUSED_MAX => imported.refused.push(format!("{}: {why}", file.path)),
+            Ok(to) => placed.paths.push(to),
+            Err(why) if placed.refused.len() < REFUSED_MAX => placed.refused.push(format!("{}: {why}", file.path)),
             Err(_) => more += 1,
         }
     }
     if more > 0 {
-        imported.refused.push(format!("{more} more"));
+        placed.refused.push(format!("{more} more"));
     }
-    imported.files = placed.len() as u64;
-    Ok(placed)
+    placed
 }
 
 /// Where a file is, which Cacti calls `<path_rra>/..`; never outside of the folder.

@@ -36,6 +36,15 @@ const DISK_PATIENCE: Duration = Duration::from_secs(5);
 
 type Reply = SyncSender<Result<Done, Undone>>;
 
+/// What makes changes of an inventory.
+pub(super) struct Making(pub Box<dyn FnOnce(&Inventory) -> Vec<Change> + Send>);
+
+impl core::fmt::Debug for Making {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Making")
+    }
+}
+
 /// What the owner is told.
 #[derive(Debug)]
 pub(super) enum ToOwner {
@@ -43,6 +52,8 @@ pub(super) enum ToOwner {
     Order { by: Box<str>, order: Box<Order>, reply: Reply },
     /// Changes as they are.
     Changes { by: Box<str>, changes: Vec<Change>, reply: Reply },
+    /// Changes that are made of the inventory as it is.
+    Make { by: Box<str>, make: Making, reply: Reply },
     /// A device is to be looked at.
     Explore { device: u32, reply: Reply },
     /// A device was looked at, when it had started anew so often.
@@ -218,6 +229,11 @@ impl Owner {
                 let library = self.shared.library();
                 let changes = self.twin.newest().order(&library, &order).map_err(Undone::Refused);
                 let done = changes.and_then(|changes| self.change_and_furnish(&by, changes));
+                self.turn.replies.push((reply, done));
+            }
+            ToOwner::Make { by, make, reply } => {
+                let changes = (make.0)(self.twin.newest());
+                let done = self.change_and_furnish(&by, changes);
                 self.turn.replies.push((reply, done));
             }
             ToOwner::Changes { by, changes, reply } => {

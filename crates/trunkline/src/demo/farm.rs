@@ -249,8 +249,6 @@ impl Planting {
 
     /// A device with its interfaces, data sources and graphs, not polled yet.
     fn device(&self, place: usize, credential: u32, site: u32, parent: Option<u32>) -> Result<u32, Failure> {
-        let inventory = self.handle.inventory();
-        let (id, mut draft) = (inventory.devices().next(), Draft::new(&inventory));
         let mut device = Device::new(&self.name(place), &self.farm.address(place).to_string());
         device.access.port = self.ports[place];
         device.access.credential = Some(credential);
@@ -261,15 +259,21 @@ impl Planting {
         // What goes away is told soon.
         device.availability.failures = 1;
         device.behind = parent.into_iter().collect();
-        device.template = Some(draft.named(Kind::DeviceTemplate, TEMPLATE));
         device.state = DeviceState::Disabled;
-        draft.change(Change::Device { id, device: Box::new(device) });
-        self.handle.change(BY, draft.changes()).map_err(undone)?;
+        // The program itself becomes a device at the same time.
+        let made = self.handle.make(BY, move |inventory| {
+            let (id, mut draft) = (inventory.devices().next(), Draft::new(inventory));
+            device.template = Some(draft.named(Kind::DeviceTemplate, TEMPLATE));
+            draft.change(Change::Device { id, device: Box::new(device) });
+            draft.changes()
+        });
+        let of_device = |change: &Change| if let Change::Device { id, .. } = change { Some(*id) } else { None };
+        let id = made.map_err(undone)?.changes.iter().find_map(of_device).ok_or_else(|| undone(Undone::Over))?;
         // One that never answers has told nobody what it has.
         if self.farm.fault(place) != Some(Fault::Dead) {
             let walk: Vec<Walked> = (0..INTERFACES).map(|interface| self.walked(place, interface)).collect();
-            let rows = remap(&self.handle.inventory(), id, "interfaces", &walk).changes;
-            self.handle.change(BY, rows).map_err(undone)?;
+            let rows = self.handle.make(BY, move |inventory| remap(inventory, id, "interfaces", &walk).changes);
+            rows.map_err(undone)?;
             self.order(Order::ApplyTemplate(id))?;
         }
         Ok(id)
