@@ -36,8 +36,10 @@ const DISK_PATIENCE: Duration = Duration::from_secs(5);
 
 type Reply = SyncSender<Result<Done, Undone>>;
 
+type Make = dyn FnOnce(&Inventory) -> Vec<Change> + Send;
+
 /// What makes changes of an inventory.
-pub(super) struct Making(pub Box<dyn FnOnce(&Inventory) -> Vec<Change> + Send>);
+pub(super) struct Making(pub Box<Make>);
 
 impl core::fmt::Debug for Making {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
