@@ -6234,7 +6234,10 @@ export interface components {
              * @description The device.
              */
             device: number;
-            /** @description `own` (it is the device's), `host` (ARP, neighbours of IPv6) or `network`. */
+            /**
+             * @description `own` (it is the device's), `next` (its neighbour by LLDP), `port` (behind that port of it, by its forwarding
+             *     table), `host` (ARP, neighbours of IPv6) or `network`.
+             */
             how: string;
             /** @description The interface. */
             interface: string | null;
