@@ -35,6 +35,7 @@ mod variables;
 mod walk;
 
 pub use counts::Counts;
+pub(crate) use health::is_check_near;
 pub use health::{Change, Health};
 pub use lane::{Lane, LaneOptions, Now};
 pub use outstanding::OUTSTANDING_MAX;

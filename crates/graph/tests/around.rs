@@ -239,12 +239,7 @@ fn addresses_are_found_near_and_the_way_between_them_leads_through_the_middle() 
     assert_eq!(names(&way["ways"][0]), ["switch-25", "switch-1", "switch-0", "switch-2", "switch-49"]);
     assert_eq!((&way["ways"][0][2]["in"], &way["ways"][0][2]["out"]), (&json!(["Gi1/2"]), &json!(["Gi1/3"])));
     assert_eq!(told["ways"][1]["ways"], json!([]), "nobody knows where that is");
-    let stops: BTreeSet<(&str, &str)> = told["stops"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|stop| (stop["device_name"].as_str().unwrap(), stop["interface"].as_str().unwrap_or("")))
-        .collect();
+    let stops = stops(&told);
     for stop in [("switch-0", "Gi1/2"), ("switch-0", "Gi1/3"), ("switch-25", "Gi1/1"), ("switch-49", "Gi1/7")] {
         assert!(stops.contains(&stop), "{stop:?}: {stops:?}");
     }
@@ -326,12 +321,7 @@ fn phones_are_found_behind_ports_of_switches() {
     assert_eq!(names(0), ["switch-25", "switch-1", "switch-26"]);
     assert_eq!(names(1), ["switch-25", "switch-1", "switch-0"], "no link leads to the other switch");
     assert_eq!(names(2), ["switch-26"]);
-    let stops: BTreeSet<(&str, &str)> = told["stops"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|stop| (stop["device_name"].as_str().unwrap(), stop["interface"].as_str().unwrap_or("")))
-        .collect();
+    let stops = stops(&told);
     for stop in [("switch-49", "Gi1/7"), ("switch-25", "Gi1/6"), ("switch-0", "Gi1/26"), ("switch-26", "Gi1/8")] {
         assert!(stops.contains(&stop), "{stop:?}: {stops:?}");
     }
@@ -342,6 +332,12 @@ fn phones_are_found_behind_ports_of_switches() {
     let switch = here.ids[&49];
     let (places, _) = network.near(address("10.2.0.9"), &|device| device != switch);
     assert!(places.iter().all(|place| place.device == core && place.how != How::Own), "{places:?}");
+}
+
+/// What is on the way: devices and interfaces.
+fn stops(told: &Value) -> BTreeSet<(&str, &str)> {
+    let stops = told["stops"].as_array().unwrap().iter();
+    stops.map(|stop| (stop["device_name"].as_str().unwrap(), stop["interface"].as_str().unwrap_or(""))).collect()
 }
 
 fn interfaces_with_hosts(inventory: &Inventory, device: u32) -> BTreeMap<String, usize> {

@@ -236,7 +236,7 @@ impl Handle {
     /// # Errors
     /// [`Undone`].
     pub fn change(&self, by: &str, changes: Vec<Change>) -> Result<Done, Undone> {
-        self.ask(|reply| ToOwner::Changes { by: by.into(), changes, reply })
+        self.make(by, |_| changes)
     }
 
     /// Makes changes of the inventory as it is at that moment, and nothing else is made between: their numbers are the

@@ -52,8 +52,6 @@ impl core::fmt::Debug for Making {
 pub(super) enum ToOwner {
     /// An order of somebody.
     Order { by: Box<str>, order: Box<Order>, reply: Reply },
-    /// Changes as they are.
-    Changes { by: Box<str>, changes: Vec<Change>, reply: Reply },
     /// Changes that are made of the inventory as it is.
     Make { by: Box<str>, make: Making, reply: Reply },
     /// A device is to be looked at.
@@ -235,10 +233,6 @@ impl Owner {
             }
             ToOwner::Make { by, make, reply } => {
                 let changes = (make.0)(self.twin.newest());
-                let done = self.change_and_furnish(&by, changes);
-                self.turn.replies.push((reply, done));
-            }
-            ToOwner::Changes { by, changes, reply } => {
                 let done = self.change_and_furnish(&by, changes);
                 self.turn.replies.push((reply, done));
             }

@@ -19,24 +19,15 @@ pub struct Ways {
 impl Network {
     /// The devices that an address is nearest to.
     pub fn nearest(&self, address: IpAddr, visible: Visible<'_>) -> Vec<Place> {
-        let (places, _) = self.near(address, visible);
-        let Some(first) = places.first().copied() else { return Vec::new() };
-        let class = |how: How| match how {
-            How::Network(_) => How::Network(0),
-            how => how,
-        };
-        places.into_iter().filter(|place| class(place.how) == class(first.how)).collect()
+        nearest_of(self.near(address, visible).0)
     }
 
     /// The devices that an address is nearest to, beside the ports behind which it is: from a switch that tells nobody
     /// who is next to it no way leads on.
     pub fn nearest_beside_ports(&self, address: IpAddr, visible: Visible<'_>) -> Vec<Place> {
-        let (places, _) = self.near(address, visible);
-        let others = places.into_iter().filter(|place| !matches!(place.how, How::Next | How::Port(_)));
-        let mut others = others.peekable();
-        let Some(first) = others.peek().copied() else { return Vec::new() };
-        let is_network = |how: How| matches!(how, How::Network(_));
-        others.filter(|place| place.how == first.how || is_network(place.how) && is_network(first.how)).collect()
+        let (mut places, _) = self.near(address, visible);
+        places.retain(|place| !matches!(place.how, How::Next | How::Port(_)));
+        nearest_of(places)
     }
 
     /// The shortest ways from one of these devices to one of those.
@@ -80,6 +71,18 @@ impl Network {
         beside.dedup();
         beside
     }
+}
+
+/// Those of places in their order that are as near as the first; networks are alike.
+fn nearest_of(mut places: Vec<Place>) -> Vec<Place> {
+    let class = |place: &Place| match place.how {
+        How::Network(_) => How::Network(0),
+        how => how,
+    };
+    if let Some(first) = places.first().map(class) {
+        places.retain(|place| class(place) == first);
+    }
+    places
 }
 
 fn nodes(devices: &[u32]) -> BTreeSet<Node> {

@@ -1,6 +1,7 @@
 //! A device of a lane: what is known of it from cycle to cycle.
 
 use super::cycle::{Cycle, SECURED_HEAD_OCTETS, UptimeState};
+use super::health::is_check_near;
 use super::outstanding::{Asked, Standing};
 use super::pace::Pace;
 use super::secured::Secured;
@@ -15,8 +16,6 @@ use trunkline_wire::snmp::Cause;
 
 /// The first cycle of a device comes this soon, at most: whoever adds one wants to see it.
 const FIRST_NS_MAX: u64 = 5_000_000_000;
-/// A cycle that somebody waits for does not follow on the heels of another one, nor come just before it.
-const CHECK_NS_MIN: u64 = 5_000_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
 
 #[derive(Debug)]
@@ -118,9 +117,7 @@ impl Device {
     /// Somebody waits to hear whether it answers: a cycle comes at once, if none is near. True if it does.
     pub(super) fn check_soon(&mut self, now_ns: u64) -> bool {
         self.is_waited_for = true;
-        let is_near = self.due_ns < now_ns.saturating_add(CHECK_NS_MIN)
-            || self.begun_ns.is_some_and(|begun_ns| now_ns < begun_ns.saturating_add(CHECK_NS_MIN));
-        if is_near || self.cycle.is_some() {
+        if self.cycle.is_some() || is_check_near(self.begun_ns, self.due_ns, now_ns) {
             return false;
         }
         (self.due_ns, self.is_brought_forward) = (now_ns, true);

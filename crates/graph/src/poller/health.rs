@@ -10,6 +10,15 @@ pub enum Change {
     Down,
 }
 
+/// A check that somebody waits for comes so long after another one began, and so long before the next is due, at least.
+const CHECK_NS_MIN: u64 = 5_000_000_000;
+
+/// Whether a check has just begun, or will soon: none that somebody waits for comes between.
+pub(crate) fn is_check_near(begun_ns: Option<u64>, due_ns: u64, now_ns: u64) -> bool {
+    due_ns < now_ns.saturating_add(CHECK_NS_MIN)
+        || begun_ns.is_some_and(|begun_ns| now_ns < begun_ns.saturating_add(CHECK_NS_MIN))
+}
+
 /// The state of a device. Until the first check it is neither up nor down, and that check alone decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Health {

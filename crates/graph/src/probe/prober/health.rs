@@ -6,11 +6,8 @@ use super::super::round::{Round, Trial, verdict};
 use super::orders::DATAGRAM;
 use super::{Order, Prober};
 use crate::inventory::Probe;
-use crate::poller::Now;
+use crate::poller::{Now, is_check_near};
 use std::net::SocketAddr;
-
-/// A round that somebody waits for does not follow on the heels of another one, nor come just before it.
-const CHECK_NS_MIN: u64 = 5_000_000_000;
 
 impl Prober {
     /// Has it told by [`Event::Answered`] if a device answers in the next round of what tells whether it is up, which
@@ -22,9 +19,7 @@ impl Prober {
         let is_health = |task: &&u64| self.tasks.get(task).is_some_and(|task| task.source.is_none());
         let Some(number) = device.tasks.iter().find(is_health).copied() else { return };
         let Some(task) = self.tasks.get_mut(&number).filter(|task| task.round.is_none()) else { return };
-        let is_near = task.cadence.due_ns < now.steady_ns.saturating_add(CHECK_NS_MIN)
-            || begun_ns.is_some_and(|begun_ns| now.steady_ns < begun_ns.saturating_add(CHECK_NS_MIN));
-        if !is_near {
+        if !is_check_near(begun_ns, task.cadence.due_ns, now.steady_ns) {
             self.counts.rounds += u64::from(task.is_counted);
             self.begin(number, now);
         }
