@@ -42,6 +42,27 @@ export function wayTests() {
         await page.getByRole("button", { name: "List" }).click();
         await page.getByRole("region", { name: "Devices and their neighbours" }).getByText("Gi1/1 → core-0.farm.example Gi1/3").waitFor();
       });
+      await t.test("who is behind whom is learnt from the map, and told of one device", async () => {
+        await settle(page, "/graphs/map");
+        await page.locator(".map-node", { hasText: "core-0.farm.example" }).click();
+        await page.getByRole("button", { name: "Devices are reached from here" }).click();
+        const window = page.getByRole("dialog", { name: "Who is behind whom" });
+        await window.getByText("dist-1.farm.example behind core-0.farm.example").waitFor();
+        await window.getByRole("button", { name: "Tell it" }).click();
+        await page.getByText("Who is behind whom is told, from core-0.farm.example outwards.").waitFor();
+        await page.locator(".map-node", { hasText: "dist-1.farm.example" }).click();
+        await page.getByRole("link", { name: "Open the device" }).click();
+        const about = page.getByRole("region", { name: "About the device" });
+        await about.getByText("core-0.farm.example").waitFor();
+        await page.getByRole("button", { name: "The way to it" }).click();
+        const way = page.getByRole("dialog", { name: "The way to dist-1.farm.example" });
+        await way.getByRole("button", { name: "core-0.farm.example is not on the way" }).click();
+        await way.getByRole("searchbox").fill("dist-2");
+        await way.getByRole("button", { name: "dist-2.farm.example" }).click();
+        await way.getByRole("button", { name: "Save" }).click();
+        await about.getByText("dist-2.farm.example").waitFor();
+        assert.equal(await about.getByText("core-0.farm.example").count(), 0);
+      });
       assert.deepEqual(faults, []);
       await context.close();
       const [call, map] = [`/calls/${world.call}`, "/graphs/map?at=d2"];

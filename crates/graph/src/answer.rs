@@ -8,6 +8,7 @@
 
 mod arranging;
 mod asked;
+mod behind;
 mod devices;
 mod figures;
 mod graphs;
@@ -163,6 +164,7 @@ pub fn answer(view: &View<'_>, question: &Value) -> Result<Value, Unanswered> {
         "seen" => rights::seen(view, asked),
         "map" => map::show(view, asked, &|id| view.sees_device(id)),
         "near" => near::show(view, asked, &|id| view.sees_device(id)),
+        "behind" => behind::show(view, asked, &|id| view.sees_device(id)),
         other => Err(Unanswered::Asked(format!("'{other}' is no question"))),
     }
 }

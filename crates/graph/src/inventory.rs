@@ -20,6 +20,7 @@
 //! **Secrets** stand in [`Credentials`] alone; nothing prints them.
 
 pub mod around;
+mod behind;
 mod credential;
 mod device;
 mod entry;
@@ -35,6 +36,7 @@ mod snapshot;
 mod title;
 mod tree;
 
+pub use behind::Behind;
 pub use credential::{Authentication, Credential, Credentials, Login, Privacy, Secret};
 pub use device::{Access, Availability, Device, DeviceState, Observed, PROBES_MAX, Probe, ROUNDS, Version};
 pub use entry::{Broken, Change, ENTRY_VERSION, Entry};

@@ -13,6 +13,7 @@
 
 mod links;
 mod ports;
+mod reach;
 mod way;
 
 pub use links::{End, Link, Node, Stranger};

@@ -100,6 +100,67 @@ fn look_around(house: &mut House) {
     house.file(house.source(2, "interface-errors", 0), END_S - 3600, samples.collect::<Vec<_>>());
 }
 
+/// By the map edge-2 and edge-10 are behind core-1.
+#[test]
+fn who_is_behind_whom_is_learnt_from_the_map_and_what_was_told_stays() {
+    let mut shown = Shown::new();
+    look_around(&mut shown.house);
+    let told = |shown: &Shown, replace: bool| -> (Vec<String>, Value) {
+        let mut plan = shown.ask(json!({ "do": "behind", "from": [3], "replace": replace })).unwrap();
+        let names = |list: &Value| -> String {
+            let names = list.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap());
+            names.collect::<Vec<_>>().join(" ")
+        };
+        let one = |one: &Value| {
+            let (behind, before) = (names(&one["behind"]), names(&one["before"]));
+            format!("{} {} [{behind}] [{before}]", one["name"], one["does"]).replace('"', "")
+        };
+        let devices = plan["devices"].take();
+        (devices.as_array().unwrap().iter().map(one).collect(), plan)
+    };
+    let counts = |set: u32, same: u32, kept: u32, round: u32, unreached: u32| {
+        json!({
+            "from": [{ "id": 3, "name": "core-1" }], "devices": null, "set": set, "same": same, "kept": kept,
+            "round": round, "unreached": unreached,
+        })
+    };
+    let learn = |shown: &mut Shown, replace: bool| {
+        let House { inventory, library, .. } = &shown.house;
+        let wanted = json!({ "do": "learn-behind", "from": [3], "replace": replace });
+        let wanted = order(inventory, library, &wanted).unwrap();
+        shown.house.order(wanted);
+    };
+    shown.house.device("alone", 1);
+    let both = ["edge-2 set [core-1] []".to_owned(), "edge-10 set [core-1] []".to_owned()];
+    assert_eq!(told(&shown, false), (both.to_vec(), counts(2, 0, 0, 0, 1)));
+    // What was said by somebody stays: edge-10 is behind edge-2, and core-1 behind edge-10, which is on the way to
+    // edge-2 then.
+    for (device, behind) in [(2, 1), (3, 2)] {
+        shown.house.order(Order::SetBehind(vec![(device, vec![behind])]));
+    }
+    let kept = ["edge-2 round [core-1] []".to_owned(), "edge-10 kept [core-1] [edge-2]".to_owned()];
+    assert_eq!(told(&shown, false), (kept.to_vec(), counts(0, 0, 1, 1, 1)));
+    let replaced = ["core-1 set [] [edge-10]", "edge-2 set [core-1] []", "edge-10 set [core-1] [edge-2]"];
+    assert_eq!(told(&shown, true), (replaced.map(str::to_owned).to_vec(), counts(3, 0, 0, 0, 1)));
+    learn(&mut shown, false);
+    assert_eq!(told(&shown, false).1, counts(0, 0, 1, 1, 1));
+    learn(&mut shown, true);
+    assert_eq!(told(&shown, false), (Vec::new(), counts(0, 2, 0, 0, 1)));
+    // Of what somebody does not see nothing is told.
+    let rule = |name: &str| json!({ "allow": true, "kind": "device-name", "value": name });
+    let scope = json!({ "everything": false, "levels": [[rule("edge-2"), rule("core-1")]] });
+    let part = shown.ask(json!({ "do": "behind", "from": [3], "scope": scope })).unwrap();
+    assert_eq!((&part["same"], &part["unreached"]), (&json!(1), &json!(0)));
+    for (wrong, why) in [
+        (json!({ "do": "behind", "from": [] }), "\"from\" is one device at least: the one that polling begins at"),
+        (json!({ "do": "behind" }), "\"from\" is needed"),
+        (json!({ "do": "behind", "from": [99] }), "there is no device 99"),
+        (json!({ "do": "behind", "from": [3], "replace": 1 }), "\"replace\" is true or false"),
+    ] {
+        assert_eq!(shown.ask(wrong).unwrap_err().to_string(), why);
+    }
+}
+
 fn near(from_s: i64, to_s: i64) -> Value {
     let addresses = ["10.1.0.7", "10.2.0.9"];
     json!({ "do": "near", "addresses": addresses, "pairs": [[0, 1]], "from": from_s, "to": to_s })
@@ -410,6 +471,7 @@ fn graphs_of_many_are_made_changed_and_reported() {
         json!({ "do": "graph", "template": "none-such", "graphs": graphs }),
         json!({ "do": "graph", "template": "uptime", "graphs": graphs }),
         json!({ "do": "graph", "id": 9999, "title": "x" }),
+        json!({ "do": "graph", "id": id, "title": "|device| of |colour|" }),
     ] {
         assert!(order(&shown.house.inventory, &shown.house.library, &wrong).is_err(), "{wrong}");
     }
@@ -451,6 +513,7 @@ fn what_the_web_is_tested_with_is_what_is_told() {
         json!({ "do": "templates" }),
         json!({ "do": "figures", "device": 1, "text": "traffic", "from": END_S - 3600, "to": END_S, "csv": true }),
         json!({ "do": "graph-templates", "graphs": [graph] }),
+        json!({ "do": "behind", "from": [3] }),
         json!({ "do": "rights" }),
         scoped(json!({ "do": "rights" })),
         // What alerts name in `crates/alert/tests/answers-of-some.json`.

@@ -204,6 +204,25 @@ fn the_map_has_devices_strangers_and_the_middle_at_its_beginning() {
     assert!(wrong.is_err());
 }
 
+/// Who is behind whom in the farm's tree is learnt from what its devices say of each other.
+#[test]
+fn who_is_behind_whom_is_the_farms_tree() {
+    let here = Here::start(settings(), &PLACES);
+    let pages = Pages::new(here.handle().clone());
+    let core = here.ids[&0];
+    pages.order("test", &json!({ "do": "learn-behind", "from": [core] })).unwrap();
+    let inventory = here.handle().inventory();
+    let farm = &here.served.farm;
+    for (place, id) in &here.ids {
+        // Whoever has a lower number is above: the core, then those of distribution.
+        let above = farm.neighbours(*place).into_iter().map(|(_, other, _)| other).filter(|other| other < place);
+        let above: Vec<u32> = above.filter_map(|other| here.ids.get(&other).copied()).collect();
+        assert_eq!(inventory.devices().get(*id).unwrap().behind, above, "{place}");
+    }
+    let told = here.ask(json!({ "do": "behind", "from": [core] }));
+    assert_eq!((&told["set"], &told["same"], &told["unreached"]), (&json!(0), &json!(5), &json!(0)));
+}
+
 #[test]
 fn addresses_are_found_near_and_the_way_between_them_leads_through_the_middle() {
     let here = Here::start(settings(), &PLACES);

@@ -2,14 +2,16 @@
 
 mod world;
 
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use tempfile::TempDir;
 use trunkline_graph::answer::Added;
+use trunkline_graph::inventory::order::Order;
 use trunkline_graph::inventory::{Device, Inventory, Kind};
-use trunkline_graph::job::{Graphs, Handle, Sources, cacti};
+use trunkline_graph::job::{Graphs, Handle, Pages, Sources, cacti};
 use trunkline_sim::farm::{Counter, Fault, Settings};
 use world::{Served, add, eventually, folder, now_ms, options};
 
@@ -260,4 +262,22 @@ fn what_is_taken_over_while_others_make_something_has_numbers_of_its_own() {
     let graphs = open(&alone);
     cacti(graphs.handle(), &sources).unwrap();
     assert_eq!(of_cacti, graphs.handle().inventory().devices().len());
+}
+
+/// `.invalid` is nobody's name (RFC 6761, section 6.4).
+#[test]
+fn a_device_whose_name_is_not_found_says_so_until_it_has_an_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let graphs = open(&folder);
+    let handle = graphs.handle().clone();
+    handle.order("test", Order::Device(None, Device::new("lost", "lost.invalid"))).unwrap();
+    let lost = handle.inventory().device_named("lost").unwrap();
+    let unfound = || handle.device(lost).and_then(|shown| shown.unfound);
+    eventually("its name is not found", || unfound().is_some_and(|why| why.starts_with("lost.invalid: ")));
+    assert_eq!(handle.status().nameless, 1);
+    let device = Pages::new(handle.clone()).ask(&json!({ "do": "device", "id": lost })).unwrap();
+    let trouble = device["troubles"][0].as_str().unwrap();
+    assert!(trouble.starts_with("Its name is not found: lost.invalid: "), "{device}");
+    handle.order("test", Order::Device(Some(lost), Device::new("lost", "127.0.0.1"))).unwrap();
+    eventually("it is polled where it is", || unfound().is_none() && handle.device(lost).is_some());
 }

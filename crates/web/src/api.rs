@@ -72,8 +72,16 @@ const COMPRESSED_FROM: u16 = 1024;
 )]
 struct Api;
 
-/// The endpoints of the API with their descriptions.
+/// The endpoints of the API with their descriptions. In parts: as one chain they are one function that takes a compiler
+/// minutes.
 fn documented() -> OpenApiRouter<Arc<Web>> {
+    let parts: [fn() -> OpenApiRouter<Arc<Web>>; 8] =
+        [signing, calling, recording, running, charging, graphing, alerting, administering];
+    parts.into_iter().fold(OpenApiRouter::new(), |all, part| all.merge(part()))
+}
+
+/// Who somebody is.
+fn signing() -> OpenApiRouter<Arc<Web>> {
     OpenApiRouter::new()
         .routes(routes!(session::show, session::sign_in, session::sign_out))
         .routes(routes!(session::link))
@@ -83,6 +91,11 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(sessions::end))
         .routes(routes!(oidc::start))
         .routes(routes!(oidc::come_back))
+}
+
+/// Calls, their signalling and their media.
+fn calling() -> OpenApiRouter<Arc<Web>> {
+    OpenApiRouter::new()
         .routes(routes!(calls::list))
         .routes(routes!(calls::summary))
         .routes(routes!(calls::fields))
@@ -98,6 +111,11 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(events::summary))
         .routes(routes!(losses::list))
         .routes(routes!(live::watch))
+}
+
+/// Packets, and captures that are brought.
+fn recording() -> OpenApiRouter<Arc<Web>> {
+    OpenApiRouter::new()
         .routes(routes!(packets::segments))
         .routes(routes!(packets::timeline))
         .routes(routes!(extractions::list, extractions::begin))
@@ -105,9 +123,16 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(extractions::pcap))
         .routes(routes!(captures::list))
         .routes(routes!(captures::show, captures::remove))
-        .routes(routes!(system::show))
-        .routes(routes!(cache::list))
-        .routes(routes!(cache::history))
+}
+
+/// The system and its cache.
+fn running() -> OpenApiRouter<Arc<Web>> {
+    OpenApiRouter::new().routes(routes!(system::show)).routes(routes!(cache::list)).routes(routes!(cache::history))
+}
+
+/// Charging.
+fn charging() -> OpenApiRouter<Arc<Web>> {
+    OpenApiRouter::new()
         .routes(routes!(charge::status))
         .routes(routes!(charge::rates))
         .routes(routes!(charge::peers))
@@ -138,6 +163,11 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(charge::ratings::calls_csv))
         .routes(routes!(charge::ratings::calls_jsonl))
         .merge(plans())
+}
+
+/// Graphs.
+fn graphing() -> OpenApiRouter<Arc<Web>> {
+    OpenApiRouter::new()
         .routes(routes!(graphs::list, graphs::arranging::make))
         .routes(routes!(graphs::show, graphs::arranging::change, graphs::arranging::remove))
         .routes(routes!(graphs::status))
@@ -161,6 +191,8 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(graphs::figures::list))
         .routes(routes!(graphs::figures::csv))
         .routes(routes!(graphs::map::show))
+        .routes(routes!(graphs::behind::show, graphs::behind::learn))
+        .routes(routes!(graphs::behind::set))
         .routes(routes!(graphs::way::show))
         .routes(routes!(graphs::nodes))
         .routes(routes!(graphs::pictures::numbers))
@@ -168,6 +200,11 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(graphs::pictures::svg))
         .routes(routes!(graphs::pictures::csv))
         .routes(routes!(graphs::realtime::show))
+}
+
+/// Alerts.
+fn alerting() -> OpenApiRouter<Arc<Web>> {
+    OpenApiRouter::new()
         .routes(routes!(alerts::list))
         .routes(routes!(alerts::status))
         .routes(routes!(alerts::history))
@@ -183,6 +220,11 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(alerts::rules::reload))
         .routes(routes!(alerts::channels::list))
         .routes(routes!(alerts::channels::test))
+}
+
+/// Who may do what, and what is kept for people.
+fn administering() -> OpenApiRouter<Arc<Web>> {
+    OpenApiRouter::new()
         .routes(routes!(users::list, users::add))
         .routes(routes!(users::show, users::change, users::remove))
         .routes(routes!(users::link))

@@ -1351,6 +1351,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/graphs/behind": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who would be told to be behind whom, as the map has it: a device is behind those that are one step nearer to where
+         *     polling begins.
+         */
+        get: operations["get_graphs_behind"];
+        put?: never;
+        /** Tells of all devices who is behind whom, as the map has it: alerts of devices behind a dead one are kept back. */
+        post: operations["post_graphs_behind"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/graphs/credentials": {
         parameters: {
             query?: never;
@@ -1417,6 +1438,23 @@ export interface paths {
         post?: never;
         /** Removes a device with all that is of it: its graphs and what was read. */
         delete: operations["delete_graphs_devices_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/devices/{id}/behind": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Says through which devices one is reached: while all of them are down, it does not alarm. */
+        post: operations["post_graphs_devices_id_behind"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -5582,6 +5620,66 @@ export interface components {
              * @description How many there are in all.
              */
             places_total: number;
+        };
+        /** @description Who would be told to be behind whom. */
+        GraphBehind: {
+            /** @description Devices of which something else is told than the map has. */
+            devices: components["schemas"]["GraphBehindDevice"][];
+            /** @description Where polling begins. */
+            from: components["schemas"]["GraphNeighbour"][];
+            /**
+             * Format: int64
+             * @description How many stay as somebody has told it.
+             */
+            kept: number;
+            /**
+             * Format: int64
+             * @description How many would be on the way to themselves, by what was told of others, and stay as they are.
+             */
+            round: number;
+            /**
+             * Format: int64
+             * @description How many are told so already.
+             */
+            same: number;
+            /**
+             * Format: int64
+             * @description How many would be told anew.
+             */
+            set: number;
+            /**
+             * Format: int64
+             * @description Devices to which no way of the map leads.
+             */
+            unreached: number;
+        };
+        /** @description A device, and what would be told of it. */
+        GraphBehindDevice: {
+            /** @description Those on the way to it, as it is told now. */
+            before: components["schemas"]["GraphNeighbour"][];
+            /** @description Those on the way to it, by the map. */
+            behind: components["schemas"]["GraphNeighbour"][];
+            /** @description `set`: it would be told anew. `kept`, `round`: why not. */
+            does: string;
+            /**
+             * Format: int32
+             * @description Its number.
+             */
+            id: number;
+            /** @description Its name. */
+            name: string;
+        };
+        /** @description Those on the way to a device. */
+        GraphBehindOne: {
+            /** @description Their numbers, in place of those before; none is reached by itself. */
+            behind: number[];
+        };
+        /** @description From where devices are reached, to be told of them. */
+        GraphBehindOrder: {
+            /** @description Those that we are next to. */
+            from: number[];
+            /** @description Whether devices of which something else was told before are told anew, too; no when nothing is said. */
+            replace: boolean | null;
         };
         /** @description A graph in a list. */
         GraphBrief: {
@@ -11214,6 +11312,69 @@ export interface operations {
             };
         };
     };
+    get_graphs_behind: {
+        parameters: {
+            query: {
+                /** @description Numbers of devices with commas between: those that we are next to, by which all others are reached. */
+                from: string;
+                /** @description How many devices are told at most: 1 to 10000, which it is when nothing is said. */
+                limit?: number;
+                /** @description Whether devices of which something else was told before are told anew, too. */
+                replace?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphBehind"];
+                };
+            };
+        };
+    };
+    post_graphs_behind: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphBehindOrder"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     get_graphs_credentials: {
         parameters: {
             query?: never;
@@ -11401,6 +11562,37 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    post_graphs_devices_id_behind: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphBehindOne"];
+            };
+        };
         responses: {
             "4XX": {
                 headers: {

@@ -142,6 +142,7 @@ export type GraphRule = Whole<Shapes["GraphRuleShown"]>;
 export type GraphRuleTold = Whole<Shapes["GraphRuleTold"]>;
 export type GraphPreview = Whole<Shapes["GraphPreview"]>;
 export type GraphCredentials = Whole<Shapes["GraphCredentials"]>;
+export type GraphBehind = Whole<Shapes["GraphBehind"]>;
 export type GraphMap = Whole<Shapes["GraphMap"]>;
 export type GraphMapNode = Whole<Shapes["GraphMapNode"]>;
 export type GraphLink = Whole<Shapes["GraphLink"]>;

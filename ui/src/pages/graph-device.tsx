@@ -19,6 +19,7 @@ import { may } from "../session";
 import { span } from "../time";
 import { AlertsOfDevice } from "./alerts/of-device";
 import { useEvery } from "./charge/every";
+import { BehindOf } from "./graphs/behind";
 import { Previews } from "./graphs/previews";
 import { PREVIEWS, STATES, troublesOf } from "./graphs/words";
 import "./graphs/graphs.css";
@@ -37,6 +38,7 @@ export default function Device(): JSX.Element {
     (question) => get<GraphList>("/graphs", question),
   );
   const [removing, setRemoving] = createSignal(false);
+  const [behind, setBehind] = createSignal(false);
   useEvery(LOOK_MS, () => void (!device.loading && again.refetch()));
   const set = (state: string): void =>
     void post("/graphs/devices/state", { devices: [Number(params.id)], state })
@@ -54,6 +56,9 @@ export default function Device(): JSX.Element {
               Maintenance
             </button>
           </Show>
+          <button class="button" onClick={() => setBehind(true)}>
+            The way to it
+          </button>
           <button class="button danger" onClick={() => setRemoving(true)}>
             Remove
           </button>
@@ -105,6 +110,7 @@ export default function Device(): JSX.Element {
           </Match>
         </Switch>
       </div>
+      <Show when={behind() && known(device)}>{(device) => <BehindOf device={device()} close={() => setBehind(false)} done={() => void again.refetch()} />}</Show>
       <Show when={removing()}>
         <Confirm
           title="Remove the device"

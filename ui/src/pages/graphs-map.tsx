@@ -12,9 +12,11 @@ import { known } from "../parts/known";
 import { PHONE, useMedia } from "../parts/media";
 import { Tag } from "../parts/meaning";
 import { Empty, Loading, Trouble } from "../parts/states";
+import { toast } from "../parts/toast";
 import { may } from "../session";
 import { useEvery } from "./charge/every";
 import { AddDevice } from "./graphs/add-device";
+import { LearnBehind } from "./graphs/behind";
 import { Drawing } from "./graphs/map-drawing";
 import { beside, type Beside } from "./graphs/map-words";
 import { NoGraphs } from "./graphs/nothing";
@@ -39,6 +41,7 @@ export default function GraphsMap(): JSX.Element {
   const phone = useMedia(PHONE);
   const isList = (): boolean => (search.show ?? (phone() ? "list" : "map")) === "list";
   const [adding, setAdding] = createSignal<GraphMapNode | undefined>();
+  const [learning, setLearning] = createSignal<{ id: number; name: string } | undefined>();
   let field: HTMLInputElement | undefined;
   useKeys([
     { keys: "/", what: "search devices", run: () => field?.focus() },
@@ -97,12 +100,15 @@ export default function GraphsMap(): JSX.Element {
                 <Show when={!isList()} fallback={<List map={map()} found={found()} chosen={search.at} choose={choose} />}>
                   <Drawing map={map()} found={found()} chosen={search.at} choose={choose} />
                 </Show>
-                <Show when={chosen()}>{(node) => <Side map={map()} node={node()} choose={choose} add={() => setAdding(node())} />}</Show>
+                <Show when={chosen()}>{(node) => <Side map={map()} node={node()} choose={choose} add={() => setAdding(node())} learn={setLearning} />}</Show>
               </div>
             </div>
           )}
         </Match>
       </Switch>
+      <Show when={learning()}>
+        {(from) => <LearnBehind from={from()} close={() => setLearning(undefined)} done={() => toast(`Who is behind whom is told, from ${from().name} outwards.`)} />}
+      </Show>
       <Show when={adding()}>{(node) => <AddDevice name={node().name} address={node().address ?? undefined} close={() => setAdding(undefined)} added={() => void again.refetch()} />}</Show>
     </>
   );
@@ -175,7 +181,7 @@ function List(props: { map: GraphMap; found: Set<string> | undefined; chosen: st
 const sentence = (one: Beside): string => `${one.near.interface ?? "an interface"} → ${one.node.name}${one.far.interface ? ` ${one.far.interface}` : ""}${one.link.one_sided ? ", told by one side alone" : ""}`;
 
 /** What is known of a device, and its links. */
-function Side(props: { map: GraphMap; node: GraphMapNode; choose: (key: string | undefined) => void; add: () => void }): JSX.Element {
+function Side(props: { map: GraphMap; node: GraphMapNode; choose: (key: string | undefined) => void; add: () => void; learn: (from: { id: number; name: string }) => void }): JSX.Element {
   const links = createMemo(() => beside(props.map, props.node.key));
   const close = (event: KeyboardEvent): void => {
     if (event.key === "Escape" && !(event.target instanceof HTMLInputElement)) props.choose(undefined);
@@ -208,6 +214,11 @@ function Side(props: { map: GraphMap; node: GraphMapNode; choose: (key: string |
           }
         >
           <A href={`/graphs/device/${props.node.device}`}>Open the device</A>
+          <Show when={may("graphs.manage")}>
+            <button class="button" onClick={() => props.learn({ id: props.node.device!, name: props.node.name })}>
+              Devices are reached from here
+            </button>
+          </Show>
         </Show>
         <h3>{of(links().length, "link", "links")}</h3>
         <ul class="map-links">

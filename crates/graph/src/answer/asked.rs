@@ -86,6 +86,11 @@ impl<'v> Asked<'v> {
         (count <= most).then_some(()).ok_or_else(many)
     }
 
+    /// No where nothing is said.
+    pub fn flag(self, key: &str) -> Result<bool, Unanswered> {
+        Ok(self.read(key, "true or false", Value::as_bool)?.unwrap_or_default())
+    }
+
     pub fn maybe_whole(self, key: &str) -> Result<Option<i64>, Unanswered> {
         self.read(key, "a whole number", Value::as_i64)
     }

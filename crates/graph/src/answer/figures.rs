@@ -55,7 +55,7 @@ fn told(reported: &Reported) -> Value {
                 let f = &drawn.figures;
                 json!({
                     "label": drawn.label.trim(), "average": number(f.average), "max": number(f.max),
-                    "p95": number(f.p95), "total": number(f.total),
+                    "p95": number(f.p95), "total": number(total(unit, f.total)),
                 })
             });
             let series: Vec<Value> = series.collect();
@@ -64,16 +64,21 @@ fn told(reported: &Reported) -> Value {
     }
 }
 
+/// A total is of what comes in a second: seconds times a temperature are nothing.
+fn total(unit: &str, total: f64) -> f64 {
+    if unit.ends_with("/s") || unit.to_lowercase().ends_with("per second") { total } else { f64::NAN }
+}
+
 /// A row a series (RFC 4180); the unit of a total is that of the values times seconds.
 fn csv(graphs: &[Reported]) -> String {
     let mut out = String::from("graph,title,series,unit,step_s,average,max,p95,total\r\n");
     for graph in graphs {
         let Ok((unit, seen)) = &graph.seen else { continue };
         for drawn in seen.drawn.iter().filter(|drawn| !drawn.label.is_empty()) {
-            let (title, label, unit) = (field(&graph.title), field(drawn.label.trim()), field(unit));
-            let _ = write!(out, "{},{title},{label},{unit},{}", graph.id, seen.step_s);
+            let (title, label) = (field(&graph.title), field(drawn.label.trim()));
+            let _ = write!(out, "{},{title},{label},{},{}", graph.id, field(unit), seen.step_s);
             let figures = &drawn.figures;
-            for value in [figures.average, figures.max, figures.p95, figures.total] {
+            for value in [figures.average, figures.max, figures.p95, total(unit, figures.total)] {
                 out.push(',');
                 if value.is_finite() {
                     let _ = write!(out, "{value}");

@@ -1,7 +1,7 @@
 //! What people and programs want to be changed, in JSON.
 
 use super::asked::Asked;
-use super::{Unanswered, arranging};
+use super::{Unanswered, arranging, behind};
 use crate::inventory::order::Order;
 use crate::inventory::{
     Access, Authentication, Availability, Credential, Device, DeviceState, Inventory, Kind, Login, PROBES_MAX, Privacy,
@@ -15,7 +15,8 @@ const ARGUMENTS_MAX: usize = 32;
 /// Things that one order is for.
 const IDS_MAX: usize = 10_000;
 
-/// Reads an order: `set-state`, `remove-devices`, `add-credential`, `remove-credential`, `remove-graphs`; of trees and
+/// Reads an order: `set-state`, `set-behind`, `learn-behind`, `remove-devices`, `add-credential`, `remove-credential`,
+/// `remove-graphs`; of trees and
 /// their places `tree`, `remove-tree`, `place`, `rename-place`, `move-place`, `remove-place`; of graphs of many data
 /// sources and their titles `graph`. What `add-device` wants is read by [`added`].
 ///
@@ -26,6 +27,8 @@ pub fn order(inventory: &Inventory, library: &Library, wanted: &Value) -> Result
     match asked.text("do")? {
         "add-device" => Ok(Order::Device(None, added(inventory, wanted)?.device)),
         "set-state" => Ok(Order::SetState(asked.ids("devices", IDS_MAX)?, state(asked.text("state")?)?)),
+        "set-behind" => Ok(Order::SetBehind(vec![(asked.id("device")?, asked.ids("behind", IDS_MAX)?)])),
+        "learn-behind" => behind::order(inventory, asked),
         "remove-devices" => Ok(Order::RemoveDevices(asked.ids("devices", IDS_MAX)?)),
         "add-credential" => {
             let name = asked.text("name")?.into();

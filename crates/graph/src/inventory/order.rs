@@ -27,6 +27,9 @@ pub enum Order {
     RemoveDevices(Vec<u32>),
     /// Devices are polled, are quiet, or are not polled.
     SetState(Vec<u32>, DeviceState),
+    /// Devices, each once, are reached through others from now on, or by themselves: while those are down, they do not
+    /// alarm.
+    SetBehind(Vec<(u32, Vec<u32>)>),
     /// A device gets the data sources and graphs of its template, for the rows that it has at present; what is there
     /// already stays.
     ApplyTemplate(u32),
@@ -115,6 +118,13 @@ impl Inventory {
                 // Its template may be new here: what makes the changes looks at the rest.
                 return Ok(draft.changes());
             }
+            Order::SetBehind(all) => {
+                // Each change may be wrong before the one before it was made: all are looked at together.
+                self.check_behind(all)?;
+                self.change_behind(all).into_iter().for_each(|change| draft.change(change));
+                draft.limits()?;
+                return Ok(draft.changes());
+            }
             other => {
                 for change in self.plain(other) {
                     draft.change(change);
@@ -174,9 +184,11 @@ impl Inventory {
             }
             Order::MoveNode { id, parent, before } => self.moved(*id, *parent, *before),
             Order::RemoveNode(id) => vec![Change::NodeGone { id: *id }],
-            Order::AddDevice(..) | Order::ApplyTemplate(_) | Order::AddGraphs { .. } | Order::Graph { .. } => {
-                Vec::new()
-            }
+            Order::AddDevice(..)
+            | Order::SetBehind(_)
+            | Order::ApplyTemplate(_)
+            | Order::AddGraphs { .. }
+            | Order::Graph { .. } => Vec::new(),
         }
     }
 

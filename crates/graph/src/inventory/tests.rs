@@ -85,6 +85,34 @@ fn a_device_gets_the_graphs_of_its_template_once() {
 }
 
 #[test]
+fn who_is_behind_whom_changes_for_all_together() {
+    let mut house = House::default();
+    let ids: Vec<u32> = (1..=4).map(|number| house.device(&format!("edge-{number}"), 1)).collect();
+    let [a, b, c, d] = ids[..] else { panic!("{ids:?}") };
+    let behind = |house: &House| -> Vec<Vec<u32>> {
+        ids.iter().map(|id| house.inventory.devices().get(*id).unwrap().behind.clone()).collect()
+    };
+    house.order(Order::SetBehind(vec![(b, vec![a]), (c, vec![b]), (d, vec![b, c])])).unwrap();
+    assert_eq!(behind(&house), [vec![], vec![a], vec![b], vec![b, c]]);
+    // The other way round: each of these is wrong before the ones behind it were done.
+    house.order(Order::SetBehind(vec![(a, vec![b]), (b, vec![c]), (c, vec![d]), (d, vec![])])).unwrap();
+    assert_eq!(behind(&house), [vec![b], vec![c], vec![d], vec![]]);
+    // What is told already changes nothing.
+    let same = Order::SetBehind(vec![(a, vec![b]), (d, vec![])]);
+    let changes = house.inventory.order(built_in::library(), &same).unwrap();
+    assert!(changes.is_empty(), "{changes:?}");
+    let before = behind(&house);
+    let mut wrong = |all: Vec<(u32, Vec<u32>)>| house.order(Order::SetBehind(all)).unwrap_err().to_string();
+    assert_eq!(wrong(vec![(d, vec![a])]), "'edge-4' would be on the way to itself");
+    assert_eq!(wrong(vec![(a, vec![]), (b, vec![b])]), "'edge-2' would be on the way to itself");
+    assert_eq!(wrong(vec![(a, vec![]), (b, vec![99])]), "there is no device 99");
+    assert_eq!(wrong(vec![(99, vec![a])]), "there is no device 99");
+    assert_eq!(wrong(vec![(a, vec![]), (a, vec![d])]), format!("device {a} stands there twice"));
+    assert!(wrong(vec![(a, (1..=1025).collect())]).contains("1024"));
+    assert_eq!(behind(&house), before);
+}
+
+#[test]
 fn what_goes_takes_along_what_is_of_it_alone() {
     let mut house = House::default();
     let (one, two) = (house.device("edge-1", 1), house.device("edge-2", 1));

@@ -439,6 +439,7 @@ impl Owner {
     fn show(&self) {
         let mut shown = self.shared.owner.lock().unwrap_or_else(PoisonError::into_inner);
         shown.nameless = self.addresses.values().filter(|(.., address)| address.is_none()).count();
+        shown.unfound.retain(|device, _| matches!(self.addresses.get(device), Some((.., None))));
         shown.unasked = self.unasked.len();
     }
 
@@ -481,7 +482,12 @@ impl Owner {
             }
             Ok(_) => {}
             Err(why) => {
-                self.trouble_of(device, &format!("{host}: {why}"));
+                let is_nowhere = place.2.is_none();
+                let what = format!("{host}: {why}");
+                self.trouble_of(device, &what);
+                if is_nowhere {
+                    self.shared.owner.lock().unwrap_or_else(PoisonError::into_inner).unfound.insert(device, what);
+                }
                 // Where it was is better than nowhere.
                 self.exploring.soon(device, Instant::now());
             }

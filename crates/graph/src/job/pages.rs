@@ -269,8 +269,11 @@ fn polled(handle: &Handle, device: u32) -> Option<Polled> {
     if shown.is_flapping {
         troubles.push("It is up and down by turns.".to_owned());
     }
+    troubles.extend(shown.unfound.map(|why| format!("Its name is not found: {why}.")));
     troubles.extend(shown.refused.map(|cause| format!("It does not let us in: {cause:?}.")));
-    troubles.extend(shown.unexplored.map(|why| format!("It could not be looked at: {why}.")));
+    // What does not answer cannot be looked at either.
+    let unexplored = shown.unexplored.filter(|_| shown.health != Some(Change::Down));
+    troubles.extend(unexplored.map(|why| format!("It could not be looked at: {why}.")));
     if shown.is_stale {
         troubles.push("It has started anew: its rows are read again when they were found again.".to_owned());
     }

@@ -22,6 +22,8 @@ pub struct DeviceShown {
     /// When the last round began in which it was reached and somebody waited to hear that
     /// ([`Handle::check_soon`](super::Handle::check_soon)), milliseconds since 1970.
     pub reached_ms: Option<i64>,
+    /// Why its name was not found, so that nothing is asked.
+    pub unfound: Option<String>,
     /// Why it does not let us in.
     pub refused: Option<Cause>,
     /// Cycles that were left out, as the one before took too long.
@@ -66,14 +68,18 @@ pub(super) struct Seen {
     pub faults: usize,
 }
 
-/// How a device is; none if it is neither polled nor probed.
+/// How a device is; none if it is neither polled nor probed, and is not to be.
 pub(super) fn of(shared: &Shared, device: u32) -> Option<DeviceShown> {
     let lane = shared.lanes.get(lane_of(device, shared.lanes.len()))?;
     let polled = lane.devices.lock().unwrap_or_else(PoisonError::into_inner).get(&device).cloned();
     let probed = shared.probes.devices.lock().unwrap_or_else(PoisonError::into_inner).get(&device).cloned();
     match probed {
         Some(probed) => Some(together(polled.unwrap_or_default(), probed)),
-        None => polled,
+        None => polled.or_else(|| {
+            let owner = shared.owner.lock().unwrap_or_else(PoisonError::into_inner);
+            let unfound = owner.unfound.get(&device)?.clone();
+            Some(DeviceShown { unfound: Some(unfound), ..DeviceShown::default() })
+        }),
     }
 }
 

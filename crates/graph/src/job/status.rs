@@ -5,7 +5,7 @@ use super::keeper::Kept;
 use super::shown;
 use crate::inventory::DeviceState;
 use crate::poller::{Change, Counts};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use trunkline_net::AskingCounts;
@@ -103,6 +103,8 @@ pub(super) struct OwnerShown {
     pub nameless: usize,
     pub unasked: usize,
     pub troubles: Troubles,
+    /// Why the names of devices that are nowhere were not found.
+    pub unfound: BTreeMap<u32, String>,
 }
 
 /// Troubles that are told; the oldest goes.

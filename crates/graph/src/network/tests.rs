@@ -150,6 +150,27 @@ fn ways_of_the_same_length_are_all_counted_and_the_first_are_told() {
     assert_eq!((ways.total, ways.ways.len()), (1 << 18, WAYS_MAX));
 }
 
+#[test]
+fn devices_are_behind_those_that_are_a_step_nearer() {
+    // a is where polling begins; b and c below it, d below both, e below d; f behind somebody who is not polled, who is
+    // beside b and c; g and h know each other alone.
+    let mut inventory = devices(8);
+    sees(&mut inventory, 1, &[(1, "b", "1"), (2, "c", "1")]);
+    sees(&mut inventory, 2, &[(2, "d", "1"), (3, "somebody", "")]);
+    sees(&mut inventory, 3, &[(2, "d", "2"), (3, "somebody", ""), (4, "b", "4")]);
+    sees(&mut inventory, 4, &[(3, "e", "1")]);
+    sees(&mut inventory, 6, &[(1, "somebody", "")]);
+    sees(&mut inventory, 7, &[(1, "h", "1")]);
+    let network = inventory.network();
+    let all = [(2, vec![1]), (3, vec![1]), (4, vec![2, 3]), (5, vec![4]), (6, vec![2, 3])];
+    assert_eq!(network.reached_through(&[1], &|_| true), all);
+    // From two of them what is between is behind either; what somebody does not see is on no way.
+    assert_eq!(network.reached_through(&[1, 4], &|_| true)[..2], [(2, vec![1, 4]), (3, vec![1, 4])]);
+    let without = network.reached_through(&[1], &|device| device != 3);
+    assert_eq!(without, [(2, vec![1]), (4, vec![2]), (5, vec![4]), (6, vec![2])]);
+    assert!(network.reached_through(&[], &|_| true).is_empty());
+}
+
 fn stations(inventory: &mut Inventory, device: u32, known: &[(&str, u8)], learned: &[(usize, &[u8])]) {
     let hardware = |last: u8| Hardware([6, 0, 0, 0, 0, last]);
     let station =

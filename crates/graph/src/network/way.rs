@@ -63,7 +63,7 @@ impl Network {
     }
 
     /// The nodes beside one, each once, in their order.
-    fn beside(&self, node: Node, visible: Visible<'_>) -> Vec<Node> {
+    pub(super) fn beside(&self, node: Node, visible: Visible<'_>) -> Vec<Node> {
         let far = self.links_of(node).filter_map(|link| link.from(node)).map(|(_, far)| far.node);
         let may = |node: &Node| !matches!(node, Node::Device(device) if !visible(*device));
         let mut beside: Vec<Node> = far.filter(may).collect();

@@ -80,7 +80,7 @@ impl Graph {
         match &self.tool {
             Tool::Serve(serve) => serve.run(),
             Tool::Order(order) => order.run(terminal),
-            Tool::Behind(behind) => behind.run(),
+            Tool::Behind(behind) => behind.run(terminal),
             Tool::Map(map) => map.run(terminal),
             Tool::Near(near) => near.run(terminal),
             Tool::Probes(probes) => probes.run(),

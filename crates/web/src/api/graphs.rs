@@ -1,6 +1,7 @@
 //! Graphs: devices that are polled, their graphs, trees of them, numbers and pictures.
 
 pub mod arranging;
+pub mod behind;
 pub mod figures;
 pub mod map;
 pub mod orders;

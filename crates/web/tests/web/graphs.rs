@@ -90,6 +90,26 @@ fn numbers_and_files_are_of_a_span() {
 }
 
 #[test]
+fn who_is_behind_whom_is_shown_before_it_is_learnt() {
+    let world = World::new();
+    let boss = world.signed_in(Role::Administrator);
+    let plan = boss.get("/graphs/behind?from=3").ok(200);
+    let asked = world.graphing.asked.lock().unwrap().last().cloned().unwrap();
+    assert_eq!(asked, json!({ "do": "behind", "from": [3], "replace": null, "limit": null }));
+    let first = json!({
+        "id": 1, "name": "edge-2", "behind": [{ "id": 3, "name": "core-1" }], "before": [], "does": "set",
+    });
+    assert_eq!((&plan["set"], &plan["devices"][0]), (&json!(2), &first));
+    boss.get("/graphs/behind?from=core-1").problem(400, "bad-parameter");
+    boss.get("/graphs/behind?from=3&replace=maybe").problem(400, "bad-parameter");
+    assert_eq!(boss.post("/graphs/behind", &json!({ "from": [3], "replace": true })).status, 204);
+    assert_eq!(boss.post("/graphs/devices/2/behind", &json!({ "behind": [3] })).status, 204);
+    let orders: Vec<Value> = world.graphing.orders.lock().unwrap().iter().map(|(_, order)| order.clone()).collect();
+    let learnt = json!({ "do": "learn-behind", "from": [3], "replace": true });
+    assert_eq!(orders, [learnt, json!({ "do": "set-behind", "device": 2, "behind": [3] })]);
+}
+
+#[test]
 fn the_map_and_the_way_of_a_call_are_told() {
     let world = World::new();
     let viewer = world.signed_in(Role::Viewer);

@@ -43,7 +43,7 @@ const WAY: May = All(&[P::CallsRead, P::GraphsRead]);
 
 /// What is asked of each endpoint, and who may. The bodies are right, so that only the right to ask decides; what is
 /// asked for is not there, so that nothing changes.
-const ENDPOINTS: [(&str, &str, &str, May); 160] = [
+const ENDPOINTS: [(&str, &str, &str, May); 163] = [
     ("GET", "/session", "", Anyone),
     ("POST", "/session", r#"{"name": "nobody", "password": "x"}"#, Anyone),
     ("POST", "/session/link", r#"{"token": "x"}"#, Anyone),
@@ -158,6 +158,9 @@ const ENDPOINTS: [(&str, &str, &str, May); 160] = [
     ("PUT", "/graphs/rights/default", r#"{"role": "viewer", "default": "some"}"#, Having(P::UsersAdmin)),
     ("GET", "/graphs/rights/preview?role=viewer", "", Having(P::UsersAdmin)),
     ("GET", "/graphs/map", "", Having(P::GraphsRead)),
+    ("GET", "/graphs/behind?from=3", "", Having(P::GraphsManage)),
+    ("POST", "/graphs/behind", r#"{"from": [3]}"#, Having(P::GraphsManage)),
+    ("POST", "/graphs/devices/nothing/behind", r#"{"behind": []}"#, Having(P::GraphsManage)),
     ("GET", "/calls/nothing/way", "", WAY),
     ("GET", "/graphs/trees", "", Having(P::GraphsRead)),
     ("GET", "/graphs/trees/1/nodes", "", Having(P::GraphsRead)),

@@ -10,12 +10,13 @@ import { known } from "../../parts/known";
 /** Graphs that one can be made of. */
 export const OF_MANY_MAX = 500;
 
-interface Doing {
+export interface Doing {
   close: () => void;
   done: () => void;
 }
 
-function useSaving(props: Doing): { error: () => string; save: (work: () => Promise<unknown>) => Promise<void> } {
+/** Has something saved, and the window closed when that was done. */
+export function useSaving(props: Doing): { error: () => string; save: (work: () => Promise<unknown>) => Promise<void> } {
   const [error, setError] = createSignal("");
   const save = async (work: () => Promise<unknown>): Promise<void> => {
     setError("");

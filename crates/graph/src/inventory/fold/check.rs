@@ -2,6 +2,7 @@
 
 use super::Refusal;
 use crate::inventory::around::{ADDRESSES_MAX, HOSTS_MAX, NEIGHBOURS_MAX, STATIONS_MAX};
+use crate::inventory::behind::Behind;
 use crate::inventory::entry::Change;
 use crate::inventory::shape::{Graph, Kind, Row, Site, Source, Template};
 use crate::inventory::tree::{Node, NodeKind};
@@ -155,19 +156,25 @@ impl Inventory {
         for before in &device.behind {
             known("device", *before, &self.devices)?;
         }
-        self.not_behind_itself(id, device)?;
+        if Behind::of(self).is_round(id, &device.behind) {
+            return Err(round(&device.name));
+        }
         note(&device.notes)
     }
 
-    /// No device is on the way to itself.
-    fn not_behind_itself(&self, id: u32, device: &Device) -> Checked {
-        let (mut waiting, mut seen) = (device.behind.clone(), HashSet::new());
-        while let Some(before) = waiting.pop() {
-            if before == id {
-                return Err(Refusal::Wrong(format!("'{}' would be on the way to itself", device.name)));
+    /// Whether devices can be behind others, all of them at once.
+    pub(in crate::inventory) fn check_behind(&self, all: &[(u32, Vec<u32>)]) -> Checked {
+        let mut then = Behind::of(self);
+        for (id, behind) in all {
+            few("devices on the way to one", behind.len())?;
+            [id].into_iter().chain(behind).try_for_each(|id| known("device", *id, &self.devices))?;
+            if then.set(*id, behind.clone()) {
+                return Err(Refusal::Wrong(format!("device {id} stands there twice")));
             }
-            if seen.insert(before) {
-                waiting.extend(self.devices.get(before).into_iter().flat_map(|before| before.behind.iter()));
+        }
+        for (id, behind) in all {
+            if let Some(device) = self.devices.get(*id).filter(|_| then.is_round(*id, behind)) {
+                return Err(round(&device.name));
             }
         }
         Ok(())
@@ -334,6 +341,10 @@ fn note(text: &str) -> Checked {
         0..=NOTE_OCTETS_MAX => Ok(()),
         _ => Err(Refusal::TooMany { what: "octets of a text", max: NOTE_OCTETS_MAX as u64 }),
     }
+}
+
+fn round(device: &str) -> Refusal {
+    Refusal::Wrong(format!("'{device}' would be on the way to itself"))
 }
 
 fn few(what: &'static str, count: usize) -> Checked {

@@ -281,8 +281,7 @@ pub(super) fn carry_out(served: &Served, order: Order) -> Result<Value, Fault> {
         Order::Behind { name, behind } => {
             let id = named(&inventory, &name)?;
             let behind = behind.iter().map(|name| named(&inventory, name)).collect::<Result<Vec<u32>, Fault>>()?;
-            let device = inventory.devices().get(id).cloned().ok_or_else(|| Fault::absent("device", &name))?;
-            done(handle.order(BY, Wanted::Device(Some(id), Device { behind, ..device }))?)
+            done(handle.order(BY, Wanted::SetBehind(vec![(id, behind)]))?)
         }
         Order::Remove { name } => done(handle.order(BY, Wanted::RemoveDevices(vec![named(&inventory, &name)?]))?),
         Order::Explore { name } => done(handle.explore(named(&inventory, &name)?)?),

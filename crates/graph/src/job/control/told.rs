@@ -93,6 +93,7 @@ pub fn device(handle: &Handle, id: u32) -> Value {
             "missed": shown.missed,
             "restarts": shown.restarts,
             "explored": shown.is_explored,
+            "unfound": shown.unfound,
             "unexplored": shown.unexplored,
             "refused": shown.refused.map(|cause| format!("{cause:?}")),
             "rows_stale": shown.is_stale,

@@ -20,7 +20,7 @@ const GRAPHS_MAX: u32 = 500;
     trunkline graph bandwidth uplink traffic --from 2026-11-01 --to 2026-12-01\n  \
     trunkline graph bandwidth --from 2026-11-01 --csv > november.csv\n\n\
     Rows are as fine as the files have them for the whole span, and the report says how long one is: a percentile of \
-    longer rows is less. A total is values times seconds: of bit/s it is bits.")]
+    longer rows is less. A total is what came in the whole time, of graphs of something per second alone.")]
 pub struct Bandwidth {
     /// Words that stand in the titles of the graphs; those with - before them must not [default: all graphs]
     #[arg(value_name = "WORD")]
@@ -84,7 +84,7 @@ fn write(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<
         let of = |value: &Value, unit: &str| value.as_f64().map_or_else(|| "-".to_owned(), |v| figure::amount(v, unit));
         for series in graph["series"].as_array().into_iter().flatten() {
             let row = format!("{} s", said(&graph["step"]));
-            let total = of(&series["total"], &total_unit(&unit));
+            let total = of(&series["total"], total_unit(&unit));
             let figures = ["average", "p95", "max"].map(|key| of(&series[key], &unit));
             let texts = [vec![said(&graph["title"]), said(&series["label"])], figures.to_vec(), vec![total, row]];
             table.row(cells(terminal, &texts.concat()));
@@ -109,11 +109,7 @@ fn write(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<
     Ok(())
 }
 
-/// A sum over time is of the unit times seconds: bits, where the unit is bits a second.
-fn total_unit(unit: &str) -> String {
-    match unit.strip_suffix("/s") {
-        Some(of) => of.to_owned(),
-        None if unit.is_empty() => String::new(),
-        None => format!("{unit}·s"),
-    }
+/// A total is of what comes in a second: bits, where the unit is bits a second.
+fn total_unit(unit: &str) -> &str {
+    unit.strip_suffix("/s").unwrap_or_default()
 }

@@ -1,21 +1,43 @@
 //! `trunkline graph behind`: through which devices a device is reached.
 
 use super::node::Place;
+use super::operate::{cells, said};
 use crate::failure::Failure;
 use crate::output::stdout;
-use serde_json::json;
-use std::io::Write;
+use crate::show::table::{self, Table, text};
+use crate::terminal::Terminal;
+use serde_json::{Value, json};
+use std::io::{self, Write};
 use trunkline_kit::exit::Exit;
 
 /// Say through which devices a device is reached: while all of them are down, it does not alarm
 #[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "trunkline graph behind NAME [PARENT]...\n       trunkline graph behind --learn --from ROOT \
+        [--replace] [--dry-run]",
+    after_help = "--learn goes by the map (`trunkline graph map`): a device is behind those that are one step nearer to \
+        ROOT, which is the device that this machine is next to. What was said of devices before stays, unless \
+        --replace is said, too."
+)]
 pub struct Behind {
     /// Its name
-    #[arg(value_name = "NAME")]
-    name: String,
+    #[arg(value_name = "NAME", required_unless_present = "learn")]
+    name: Option<String>,
     /// Those on the way to it, in place of those that were named before; none is reached by itself
     #[arg(value_name = "PARENT")]
     parents: Vec<String>,
+    /// Learn it of all devices by what they say of their neighbours
+    #[arg(long, requires = "from", conflicts_with = "name")]
+    learn: bool,
+    /// The device that this machine is next to, by which all others are reached; can be said for several
+    #[arg(long, value_name = "ROOT", requires = "learn")]
+    from: Vec<String>,
+    /// Also for devices of which something else was said before
+    #[arg(long, requires = "learn")]
+    replace: bool,
+    /// Tell what would be learnt, and change nothing
+    #[arg(long, requires = "learn")]
+    dry_run: bool,
     #[command(flatten)]
     place: Place,
 }
@@ -25,8 +47,9 @@ impl Behind {
     ///
     /// # Errors
     /// What they say against it; nobody runs graphs there.
-    pub fn run(&self) -> Result<Exit, Failure> {
-        let Behind { name, parents, place } = self;
+    pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
+        let Some(name) = &self.name else { return self.learn(terminal) };
+        let Behind { parents, place, .. } = self;
         let reply = place.ask(&json!({ "do": "behind", "name": name, "behind": parents }))?;
         let mut out = stdout();
         if place.is_json() {
@@ -38,5 +61,56 @@ impl Behind {
         }
         out.flush()?;
         Ok(Exit::Done)
+    }
+
+    fn learn(&self, terminal: &Terminal) -> Result<Exit, Failure> {
+        let id = |name: &String| Ok(self.place.ask(&json!({ "do": "device", "name": name }))?["device"].take());
+        let from = self.from.iter().map(id).collect::<Result<Vec<Value>, Failure>>()?;
+        let plan = self.place.question(&json!({ "do": "behind", "from": from, "replace": self.replace }))?;
+        if !self.dry_run {
+            self.place.change(&json!({ "do": "learn-behind", "from": from, "replace": self.replace }))?;
+        }
+        let mut out = stdout();
+        if self.place.is_json() {
+            writeln!(out, "{plan}")?;
+        } else {
+            self.print(&plan, terminal, &mut out)?;
+        }
+        out.flush()?;
+        Ok(Exit::Done)
+    }
+
+    fn print(&self, plan: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        let names = |value: &Value| match &*list(value) {
+            [] => "nobody".to_owned(),
+            all => all.iter().map(|one| said(&one["name"])).collect::<Vec<_>>().join(", "),
+        };
+        let mut table = Table::new([text("DEVICE"), text("BEHIND"), text("BEFORE"), text("WHAT")].to_vec());
+        let devices = list(&plan["devices"]);
+        for one in &devices {
+            let what = match (one["does"].as_str(), self.dry_run) {
+                (Some("set"), true) => "would be set",
+                (Some("set"), false) => "set",
+                (Some("kept"), _) => "stays as it was: --replace changes it",
+                _ => "not set: it would be on the way to itself",
+            };
+            let row = [said(&one["name"]), names(&one["behind"]), names(&one["before"]), what.to_owned()];
+            table.row(cells(terminal, &row));
+        }
+        if !devices.is_empty() {
+            table::write(&table.lines(terminal), terminal, out)?;
+        }
+        let count = |key: &str| plan[key].as_u64().unwrap_or_default();
+        let set = if self.dry_run { "would be set" } else { "are set" };
+        writeln!(
+            out,
+            "of all devices {} {set}, {} were told so already, {} stay as they were, {} not reached from {}",
+            count("set"),
+            count("same"),
+            count("kept") + count("round"),
+            count("unreached"),
+            names(&plan["from"])
+        )
     }
 }

@@ -24,10 +24,10 @@ pub fn device(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Re
     if !behind.is_empty() {
         writeln!(out, "  {:<12} {}", "behind", Line::new(terminal).with(Style::Plain, &behind.join(", ")).text())?;
     }
-    for (key, what) in [("unexplored", "not looked at"), ("refused", "refused")] {
+    for (key, what) in [("unfound", "name not found"), ("unexplored", "not looked at"), ("refused", "refused")] {
         let value = said(&reply["polling"][key]);
         if !value.is_empty() {
-            writeln!(out, "  {what}: {value}")?;
+            writeln!(out, "  {what}: {}", Line::new(terminal).with(Style::Plain, &value).text())?;
         }
     }
     probed(reply, terminal, out)?;

@@ -39,11 +39,6 @@ pub struct Near {
     place: Place,
 }
 
-fn answer(place: &Place, question: &Value) -> Result<Value, Failure> {
-    let mut reply = place.ask(&json!({ "do": "ask", "question": question }))?;
-    Ok(reply["answer"].take())
-}
-
 impl Map {
     /// Shows it.
     ///
@@ -55,7 +50,7 @@ impl Map {
             None => None,
         };
         let hops = self.name.as_ref().map(|_| self.hops);
-        let map = answer(&self.place, &json!({ "do": "map", "device": device, "hops": hops }))?;
+        let map = self.place.question(&json!({ "do": "map", "device": device, "hops": hops }))?;
         tell(&self.place, &map, |map, out| print_map(map, terminal, out))
     }
 }
@@ -106,7 +101,7 @@ impl Near {
     /// Nobody runs graphs there.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let pairs: Vec<[usize; 2]> = (1..self.addresses.len()).map(|to| [0, to]).collect();
-        let near = answer(&self.place, &json!({ "do": "near", "addresses": self.addresses, "pairs": pairs }))?;
+        let near = self.place.question(&json!({ "do": "near", "addresses": self.addresses, "pairs": pairs }))?;
         tell(&self.place, &near, |near, out| print_near(near, terminal, out))
     }
 }

@@ -1,6 +1,7 @@
 //! The network around devices, as the job tells it: the map, what is near an address, and the way between two.
 
 use super::super::charging::as_maybe;
+use super::GraphNeighbour;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -42,6 +43,40 @@ pub struct GraphMapNode {
     pub parent: Option<String>,
     /// How many nodes are beside it.
     pub links: u32,
+}
+
+/// Who would be told to be behind whom.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphBehind {
+    /// Where polling begins.
+    pub from: Vec<GraphNeighbour>,
+    /// Devices of which something else is told than the map has.
+    pub devices: Vec<GraphBehindDevice>,
+    /// How many would be told anew.
+    pub set: u64,
+    /// How many are told so already.
+    pub same: u64,
+    /// How many stay as somebody has told it.
+    pub kept: u64,
+    /// How many would be on the way to themselves, by what was told of others, and stay as they are.
+    pub round: u64,
+    /// Devices to which no way of the map leads.
+    pub unreached: u64,
+}
+
+/// A device, and what would be told of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphBehindDevice {
+    /// Its number.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
+    /// Those on the way to it, by the map.
+    pub behind: Vec<GraphNeighbour>,
+    /// Those on the way to it, as it is told now.
+    pub before: Vec<GraphNeighbour>,
+    /// `set`: it would be told anew. `kept`, `round`: why not.
+    pub does: String,
 }
 
 /// A link.

@@ -1,0 +1,116 @@
+//! Who is behind whom, as the map says: what would be told of devices, and the order that tells it.
+
+use super::asked::Asked;
+use super::{Unanswered, View};
+use crate::inventory::order::Order;
+use crate::inventory::{Behind, Inventory};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+
+/// Devices from which others are reached.
+const FROM_MAX: usize = 64;
+/// Devices of one answer; all are counted.
+const LISTED_MAX: usize = 10_000;
+
+/// What becomes of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Does {
+    /// It is behind others from then on.
+    Set,
+    /// It is told so already.
+    Same,
+    /// Something else was told of it, which stays.
+    Kept,
+    /// It would be on the way to itself, as something else is told of those on the way.
+    Round,
+}
+
+impl Does {
+    fn word(self) -> &'static str {
+        match self {
+            Does::Set => "set",
+            Does::Same => "same",
+            Does::Kept => "kept",
+            Does::Round => "round",
+        }
+    }
+}
+
+/// A device, through which ones it is reached by the map, and what becomes of it.
+type One = (u32, Vec<u32>, Does);
+
+/// Through which devices those of the map are reached from some of them, the nearest first.
+fn plan(inventory: &Inventory, asked: Asked<'_>, visible: &dyn Fn(u32) -> bool) -> Result<Vec<One>, Unanswered> {
+    let from = asked.ids("from", FROM_MAX)?;
+    if from.is_empty() {
+        return Err(Unanswered::Asked("\"from\" is one device at least: the one that polling begins at".to_owned()));
+    }
+    let is_there = |id: &u32| inventory.devices().has(*id) && visible(*id);
+    if let Some(id) = from.iter().find(|id| !is_there(id)) {
+        return Err(Unanswered::Unknown(format!("there is no device {id}")));
+    }
+    let replaces = asked.flag("replace")?;
+    let reached = inventory.network().reached_through(&from, visible);
+    let mut then = Behind::of(inventory);
+    if replaces {
+        // What is told of them now is in nobody's way; where polling begins is behind nobody.
+        for id in reached.iter().map(|(id, _)| *id).chain(from.iter().copied()) {
+            then.set(id, Vec::new());
+        }
+    }
+    let begins = from.iter().filter(|id| replaces && !before(inventory, **id).is_empty());
+    let begins = begins.map(|id| (*id, Vec::new()));
+    let one = |(id, behind): (u32, Vec<u32>)| {
+        let mut before = before(inventory, id).to_vec();
+        before.sort_unstable();
+        let does = match before == behind {
+            true => Does::Same,
+            false if !before.is_empty() && !replaces => Does::Kept,
+            false if then.is_round(id, &behind) => Does::Round,
+            false => Does::Set,
+        };
+        if matches!(does, Does::Set | Does::Same) {
+            then.set(id, behind.clone());
+        }
+        (id, behind, does)
+    };
+    Ok(begins.chain(reached).map(one).collect())
+}
+
+fn before(inventory: &Inventory, id: u32) -> &[u32] {
+    inventory.devices().get(id).map_or(&[], |device| &device.behind)
+}
+
+/// What would be told of which devices.
+pub(super) fn show(view: &View<'_>, asked: Asked<'_>, visible: &dyn Fn(u32) -> bool) -> Result<Value, Unanswered> {
+    let inventory = view.inventory;
+    let plan = plan(inventory, asked, visible)?;
+    let called = |id: u32| {
+        let name = inventory.devices().get(id).map_or("", |device| &*device.name);
+        json!({ "id": id, "name": name })
+    };
+    let these = |ids: &[u32]| ids.iter().filter(|id| visible(**id)).map(|id| called(*id)).collect::<Vec<_>>();
+    let told = plan.iter().filter(|(.., does)| *does != Does::Same);
+    let told = told.take(asked.limit_or(LISTED_MAX, LISTED_MAX)?).map(|(id, behind, does)| {
+        let mut one = called(*id);
+        one["behind"] = these(behind).into();
+        one["before"] = these(before(inventory, *id)).into();
+        one["does"] = does.word().into();
+        one
+    });
+    let count = |does: Does| plan.iter().filter(|one| one.2 == does).count();
+    let from = asked.ids("from", FROM_MAX)?;
+    let seen = inventory.devices().iter().filter(|(id, _)| visible(*id)).count();
+    let met: HashSet<u32> = plan.iter().map(|one| one.0).chain(from.iter().copied()).collect();
+    Ok(json!({
+        "from": these(&from), "devices": told.collect::<Vec<_>>(), "set": count(Does::Set), "same": count(Does::Same),
+        "kept": count(Does::Kept), "round": count(Does::Round), "unreached": seen - met.len(),
+    }))
+}
+
+/// The order that tells it.
+pub(super) fn order(inventory: &Inventory, asked: Asked<'_>) -> Result<Order, Unanswered> {
+    let plan = plan(inventory, asked, &|_| true)?;
+    let set = plan.into_iter().filter(|(.., does)| *does == Does::Set);
+    Ok(Order::SetBehind(set.map(|(id, behind, _)| (id, behind)).collect()))
+}
