@@ -48,7 +48,8 @@ export function wayTests() {
         await page.getByRole("button", { name: "Devices are reached from here" }).click();
         const window = page.getByRole("dialog", { name: "Who is behind whom" });
         await window.getByText("dist-1.farm.example behind core-0.farm.example").waitFor();
-        await window.getByRole("button", { name: "Tell it" }).click();
+        await keepPicture(page, "behind-learn");
+        await window.getByRole("button", { name: "Save" }).click();
         await page.getByText("Who is behind whom is told, from core-0.farm.example outwards.").waitFor();
         await page.locator(".map-node", { hasText: "dist-1.farm.example" }).click();
         await page.getByRole("link", { name: "Open the device" }).click();
@@ -58,6 +59,7 @@ export function wayTests() {
         const way = page.getByRole("dialog", { name: "The way to dist-1.farm.example" });
         await way.getByRole("button", { name: "core-0.farm.example is not on the way" }).click();
         await way.getByRole("searchbox").fill("dist-2");
+        await keepPicture(page, "behind-one");
         await way.getByRole("button", { name: "dist-2.farm.example" }).click();
         await way.getByRole("button", { name: "Save" }).click();
         await about.getByText("dist-2.farm.example").waitFor();

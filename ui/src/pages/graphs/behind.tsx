@@ -71,7 +71,7 @@ export function LearnBehind(props: Doing & { from: { id: number; name: string } 
           </p>
         </Show>
         <button class="button primary" disabled={plan.loading || !known(plan)?.set}>
-          Tell it
+          Save
         </button>
       </form>
     </Dialog>
