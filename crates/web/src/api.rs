@@ -75,8 +75,19 @@ struct Api;
 /// The endpoints of the API with their descriptions. In parts: as one chain they are one function that takes a compiler
 /// minutes.
 fn documented() -> OpenApiRouter<Arc<Web>> {
-    let parts: [fn() -> OpenApiRouter<Arc<Web>>; 8] =
-        [signing, calling, recording, running, charging, graphing, alerting, administering];
+    let parts: [fn() -> OpenApiRouter<Arc<Web>>; 11] = [
+        signing,
+        calling,
+        recording,
+        running,
+        charging,
+        settling,
+        graphing,
+        arranging,
+        drawing,
+        alerting,
+        administering,
+    ];
     parts.into_iter().fold(OpenApiRouter::new(), |all, part| all.merge(part()))
 }
 
@@ -149,6 +160,11 @@ fn charging() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(charge::accounts::buy))
         .routes(routes!(charge::accounts::find))
         .routes(routes!(charge::accounts::show_subscriber, charge::accounts::set_subscriber))
+}
+
+/// Plans, and what was charged beside what should be.
+fn settling() -> OpenApiRouter<Arc<Web>> {
+    OpenApiRouter::new()
         .routes(routes!(charge::plans::show))
         .routes(routes!(charge::plans::version))
         .routes(routes!(charge::tryouts::show, charge::tryouts::remove))
@@ -177,6 +193,11 @@ fn graphing() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(graphs::orders::templates))
         .routes(routes!(graphs::orders::credentials, graphs::orders::add_credential))
         .routes(routes!(graphs::orders::remove_credential))
+}
+
+/// Who sees what of graphs, and how it is arranged.
+fn arranging() -> OpenApiRouter<Arc<Web>> {
+    OpenApiRouter::new()
         .routes(routes!(graphs::rights::list))
         .routes(routes!(graphs::rights::add))
         .routes(routes!(graphs::rights::remove))
@@ -188,6 +209,11 @@ fn graphing() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(graphs::arranging::rename_place, graphs::arranging::remove_place))
         .routes(routes!(graphs::arranging::move_place))
         .routes(routes!(graphs::arranging::templates))
+}
+
+/// What graphs show, and where devices are.
+fn drawing() -> OpenApiRouter<Arc<Web>> {
+    OpenApiRouter::new()
         .routes(routes!(graphs::figures::list))
         .routes(routes!(graphs::figures::csv))
         .routes(routes!(graphs::map::show))

@@ -6035,7 +6035,7 @@ export interface components {
             p95: number | null;
             /**
              * Format: double
-             * @description Values times seconds.
+             * @description Values times seconds, of graphs of something per second alone.
              */
             total: number | null;
         };

@@ -16,9 +16,9 @@ const ARGUMENTS_MAX: usize = 32;
 const IDS_MAX: usize = 10_000;
 
 /// Reads an order: `set-state`, `set-behind`, `learn-behind`, `remove-devices`, `add-credential`, `remove-credential`,
-/// `remove-graphs`; of trees and
-/// their places `tree`, `remove-tree`, `place`, `rename-place`, `move-place`, `remove-place`; of graphs of many data
-/// sources and their titles `graph`. What `add-device` wants is read by [`added`].
+/// `remove-graphs`; of trees and their places `tree`, `remove-tree`, `place`, `rename-place`, `move-place`,
+/// `remove-place`; of graphs of many data sources and their titles `graph`. What `add-device` wants is read by
+/// [`added`].
 ///
 /// # Errors
 /// It is not understood; the text names the member and never what stood in it.

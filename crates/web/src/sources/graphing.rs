@@ -390,7 +390,7 @@ pub struct GraphFiguresSeries {
     pub max: Option<f64>,
     /// 95 of 100 values are at most this.
     pub p95: Option<f64>,
-    /// Values times seconds.
+    /// Values times seconds, of graphs of something per second alone.
     pub total: Option<f64>,
 }
 
