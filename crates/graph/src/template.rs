@@ -29,7 +29,7 @@ mod write;
 
 pub use archive::{ARCHIVE_ROWS_MAX, Archive, Profile};
 pub use condition::{Comparison, Condition};
-pub use fields::{ARGUMENT_PREFIX, DEVICE_FIELDS, Piece, ROW_FIELDS, Text, expand};
+pub use fields::{ARGUMENT_PREFIX, DEVICE_FIELDS, Piece, ROW_FIELDS, Text, expand, is_field_of_all};
 pub use graph::{Definition, Expression, GraphTemplate, Item, Legend, Threshold};
 pub use oid::{OID_ARCS_MAX, Oid};
 pub(crate) use read::read_among;

@@ -4,7 +4,7 @@ use super::Unanswered;
 use super::asked::Asked;
 use crate::inventory::order::Order;
 use crate::inventory::{Filter, Graph, GroupBy, Inventory, Kind, Node, NodeKind, Tree};
-use crate::template::{ARGUMENT_PREFIX, DEVICE_FIELDS, Library, ROW_FIELDS, Text};
+use crate::template::{ARGUMENT_PREFIX, DEVICE_FIELDS, Library, ROW_FIELDS, Text, is_field_of_all};
 use std::collections::HashSet;
 
 /// Graphs or data sources that one graph is made of.
@@ -136,14 +136,12 @@ pub(super) fn graph(inventory: &Inventory, library: &Library, asked: Asked<'_>) 
 
 /// What stands between bars in a title is something that devices or rows have.
 fn check_fields(inventory: &Inventory, title: &str) -> Result<(), Unanswered> {
-    let of_all = || DEVICE_FIELDS.iter().chain(&ROW_FIELDS);
     let is_known = |name: &str| {
-        let is_said = name.starts_with(ARGUMENT_PREFIX) || inventory.named(Kind::Field, name).is_some();
-        is_said || of_all().any(|field| *field == name)
+        is_field_of_all(name) || name.starts_with(ARGUMENT_PREFIX) || inventory.named(Kind::Field, name).is_some()
     };
     let title = Text::parse(title);
     let Some(unknown) = title.fields().find(|name| !is_known(name)) else { return Ok(()) };
-    let all = of_all().copied().collect::<Vec<_>>().join(", ");
+    let all = [&DEVICE_FIELDS[..], &ROW_FIELDS].concat().join(", ");
     Err(Unanswered::Asked(format!("\"title\": there is no field |{unknown}|: {all}, or one of a table")))
 }
 

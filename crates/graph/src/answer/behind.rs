@@ -58,10 +58,10 @@ fn plan(inventory: &Inventory, asked: Asked<'_>, visible: &dyn Fn(u32) -> bool) 
             then.set(id, Vec::new());
         }
     }
-    let begins = from.iter().filter(|id| replaces && !before(inventory, **id).is_empty());
+    let begins = from.iter().filter(|id| replaces && !inventory.behind(**id).is_empty());
     let begins = begins.map(|id| (*id, Vec::new()));
     let one = |(id, behind): (u32, Vec<u32>)| {
-        let mut before = before(inventory, id).to_vec();
+        let mut before = inventory.behind(id).to_vec();
         before.sort_unstable();
         let does = match before == behind {
             true => Does::Same,
@@ -77,10 +77,6 @@ fn plan(inventory: &Inventory, asked: Asked<'_>, visible: &dyn Fn(u32) -> bool) 
     Ok(begins.chain(reached).map(one).collect())
 }
 
-fn before(inventory: &Inventory, id: u32) -> &[u32] {
-    inventory.devices().get(id).map_or(&[], |device| &device.behind)
-}
-
 /// What would be told of which devices.
 pub(super) fn show(view: &View<'_>, asked: Asked<'_>, visible: &dyn Fn(u32) -> bool) -> Result<Value, Unanswered> {
     let inventory = view.inventory;
@@ -94,7 +90,7 @@ pub(super) fn show(view: &View<'_>, asked: Asked<'_>, visible: &dyn Fn(u32) -> b
     let told = told.take(asked.limit_or(LISTED_MAX, LISTED_MAX)?).map(|(id, behind, does)| {
         let mut one = called(*id);
         one["behind"] = these(behind).into();
-        one["before"] = these(before(inventory, *id)).into();
+        one["before"] = these(inventory.behind(*id)).into();
         one["does"] = does.word().into();
         one
     });

@@ -33,7 +33,7 @@ pub(super) fn show(view: &View<'_>, asked: Asked<'_>) -> Result<Value, Unanswere
     let ids = found["graphs"].as_array().into_iter().flatten();
     let ids = ids.filter_map(|graph| graph["id"].as_u64().and_then(|id| u32::try_from(id).ok()));
     let reported: Vec<Reported> = ids.take(REPORT_GRAPHS_MAX).map(|id| one(view, id, &ask)).collect();
-    let text = asked.0["csv"].as_bool().unwrap_or_default().then(|| csv(&reported));
+    let text = asked.flag("csv")?.then(|| csv(&reported));
     let told: Vec<Value> = reported.iter().map(told).collect();
     Ok(json!({ "total": found["total"], "graphs": told, "csv": text }))
 }

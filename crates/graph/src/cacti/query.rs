@@ -68,8 +68,7 @@ impl Query {
             self.outputs.insert(name.to_owned(), oid.clone());
         }
         if direction.contains("input") || direction.is_empty() {
-            let taken = crate::template::ROW_FIELDS.contains(&name) || crate::template::DEVICE_FIELDS.contains(&name);
-            let named = if taken { format!("{name}_") } else { name.to_owned() };
+            let named = if crate::template::is_field_of_all(name) { format!("{name}_") } else { name.to_owned() };
             self.table.fields.insert(named, oid);
         }
     }

@@ -21,7 +21,7 @@ impl<'i> Behind<'i> {
     pub fn get(&self, device: u32) -> &[u32] {
         match self.told.get(&device) {
             Some(told) => told,
-            None => self.inventory.devices().get(device).map_or(&[], |device| &device.behind),
+            None => self.inventory.behind(device),
         }
     }
 
@@ -46,6 +46,11 @@ impl<'i> Behind<'i> {
 }
 
 impl Inventory {
+    /// Through which devices a device is reached; none is by itself.
+    pub fn behind(&self, device: u32) -> &[u32] {
+        self.devices().get(device).map_or(&[], |device| &device.behind)
+    }
+
     /// Has devices be behind others. Those that were behind somebody are behind nobody first, so that nobody is on the
     /// way to itself between two changes; devices of that name must be there.
     pub(super) fn change_behind(&self, all: &[(u32, Vec<u32>)]) -> Vec<Change> {

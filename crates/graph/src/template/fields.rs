@@ -8,6 +8,11 @@ pub const DEVICE_FIELDS: [&str; 7] = ["device", "address", "host", "site", "desc
 /// Fields that each row of a table has, beside its table's own.
 pub const ROW_FIELDS: [&str; 4] = ["name", "label", "index", "speed"];
 
+/// Whether devices, or rows of all tables, have a field of that name.
+pub fn is_field_of_all(name: &str) -> bool {
+    DEVICE_FIELDS.contains(&name) || ROW_FIELDS.contains(&name)
+}
+
 /// What a data source itself says is `|argument.NAME|`: an object identifier, a program's argument.
 pub const ARGUMENT_PREFIX: &str = "argument.";
 

@@ -207,8 +207,7 @@ impl Reader<'_, '_, '_> {
         for (key, value) in table {
             let name = key.get_ref().to_string();
             self.name_of(&name, key.span().start);
-            let known = super::DEVICE_FIELDS.contains(&&*name) || super::ROW_FIELDS.contains(&&*name);
-            if known {
+            if super::is_field_of_all(&name) {
                 self.sheet.wrong(key.span().start, format!("a field '{name}' is there already: name it otherwise"));
             }
             match value.get_ref().as_str().and_then(Oid::parse) {

@@ -86,16 +86,7 @@ fn ask(repository: &Repository, folder: &Path, rows: &[Vec<&str>]) -> Result<Sai
         Some(program) => Command::new(program),
         None => {
             let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-            cargo.args([
-                "run",
-                "--quiet",
-                "--locked",
-                "--package",
-                "trunkline-wire",
-                "--example",
-                "sip_oddities",
-                "--",
-            ]);
+            cargo.args("run --quiet --locked --package trunkline-wire --example sip_oddities --".split(' '));
             cargo
         }
     };

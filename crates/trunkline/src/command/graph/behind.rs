@@ -1,7 +1,7 @@
 //! `trunkline graph behind`: through which devices a device is reached.
 
 use super::node::Place;
-use super::operate::{cells, said};
+use super::operate::{cells, said, tell};
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::show::table::{self, Table, text};
@@ -70,14 +70,7 @@ impl Behind {
         if !self.dry_run {
             self.place.change(&json!({ "do": "learn-behind", "from": from, "replace": self.replace }))?;
         }
-        let mut out = stdout();
-        if self.place.is_json() {
-            writeln!(out, "{plan}")?;
-        } else {
-            self.print(&plan, terminal, &mut out)?;
-        }
-        out.flush()?;
-        Ok(Exit::Done)
+        tell(&self.place, &plan, |plan, out| self.print(plan, terminal, out))
     }
 
     fn print(&self, plan: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
