@@ -46,11 +46,11 @@ export function take(next: Session): Session {
 /** Whether the one who is signed in may do this ("packets.download"). */
 export const may = (what: string): boolean => session()?.may.includes(what) ?? false;
 
-/** Whether no device and no graph is hidden from them: rules, channels and silences of alerts are of all. */
+/** Whether no device and no graph is hidden from them: rules and channels of alerts are of all. */
 export const seesAllGraphs = (): boolean => session()?.all_graphs ?? false;
 
-/** Whether they may keep alerts back for a time. */
-export const mayKeepBack = (): boolean => may("alerts.operate") && seesAllGraphs();
+/** Whether they may keep alerts back for a time: those of one device, where some are hidden from them. */
+export const mayKeepBack = (): boolean => may("alerts.operate");
 
 whenSignedOut(() => {
   const now = session();

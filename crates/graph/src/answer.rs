@@ -151,6 +151,7 @@ pub fn answer(view: &View<'_>, question: &Value) -> Result<Value, Unanswered> {
         "counts" => Ok(counts(view)),
         "devices" => devices::list(view, asked),
         "device" => devices::show(view, asked.id("id")?),
+        "device-named" => devices::named(view, asked.text("name")?),
         "graphs" => graphs::list(view, asked),
         "graph" => graphs::show(view, asked.id("id")?),
         "trees" => Ok(trees::list(view)),

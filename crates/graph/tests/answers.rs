@@ -518,6 +518,7 @@ fn what_the_web_is_tested_with_is_what_is_told() {
         scoped(json!({ "do": "rights" })),
         // What alerts name in `crates/alert/tests/answers-of-some.json`.
         scoped(json!({ "do": "seen", "devices": [1, 3], "graphs": [3, 4, 5, 23, 25], "sources": [3, 4, 5, 23, 25] })),
+        scoped(json!({ "do": "device-named", "name": "edge-2" })),
         scoped(json!({ "do": "counts" })),
         scoped(json!({ "do": "devices" })),
         scoped(json!({ "do": "device", "id": 1 })),

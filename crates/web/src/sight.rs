@@ -11,18 +11,23 @@ use std::sync::Arc;
 const OF_SOME: [&str; 5] = ["summary", "alerts", "alert", "pending", "acknowledge"];
 
 /// Who looks after alerts, and what somebody may see.
+///
+/// From whom something is hidden keeps back alerts of one device that they see, and knows silences of their own alone:
+/// those of others and maintenance windows name devices of all kinds.
 pub struct Sight {
     alerting: Arc<dyn Alerting>,
     graphing: Option<Arc<dyn Graphing>>,
     /// None is everything.
     scope: Option<Arc<GraphScope>>,
+    /// Whose silences are their own; empty for nobody.
+    name: String,
 }
 
 impl Sight {
     /// As somebody with a scope sees them; none where there are no alerts.
-    pub fn of(sources: &Sources, scope: Option<Arc<GraphScope>>) -> Option<Sight> {
+    pub fn of(sources: &Sources, scope: Option<Arc<GraphScope>>, name: &str) -> Option<Sight> {
         let graphing = sources.graphing.clone();
-        Some(Sight { alerting: sources.alerting.clone()?, graphing, scope })
+        Some(Sight { alerting: sources.alerting.clone()?, graphing, scope, name: name.to_owned() })
     }
 
     /// Whether somebody looks after alerts.
@@ -41,11 +46,52 @@ impl Sight {
     /// Those of alerts and of graphs; refused is what is of all devices, where some are hidden.
     pub fn ask(&self, mut order: Value) -> Result<Value, SourceError> {
         let Some(scope) = &self.scope else { return self.alerting.ask(&order) };
-        if !OF_SOME.iter().any(|known| order["do"] == *known) {
-            return Err(SourceError::new(Trouble::Refused, "This is of all devices, and some are hidden from you."));
+        match order["do"].as_str().unwrap_or_default() {
+            "silence" => self.check_reach(scope, &order["when"])?,
+            "silences" => return self.own_silences(),
+            "unsilence" => self.check_own(order["silence"].as_str().unwrap_or_default())?,
+            known if OF_SOME.contains(&known) => order["seen"] = self.seen(scope)?,
+            _ => return refused("This is of all devices, and some are hidden from you."),
         }
-        order["seen"] = self.seen(scope)?;
         self.alerting.ask(&order)
+    }
+
+    /// Refuses tests that are not about one device that is seen.
+    fn check_reach(&self, scope: &GraphScope, tests: &Value) -> Result<(), SourceError> {
+        let Some(name) = device_of(tests) else {
+            return refused(
+                "Some devices are hidden from you: one of the tests has to name one device that you see, as \
+                 'device = core-1'.",
+            );
+        };
+        let graphing = self.graphing.as_ref().filter(|graphing| graphing.serves());
+        let question = json!({ "do": "device-named", "name": name, "scope": scope.told() });
+        let found = graphing.map(|graphing| graphing.ask(&question));
+        let unknown = || SourceError::new(Trouble::Refused, format!("There is no device '{name}'."));
+        match found {
+            Some(Ok(_)) => Ok(()),
+            Some(Err(error)) if error.trouble != Trouble::NotFound => Err(error),
+            _ => Err(unknown()),
+        }
+    }
+
+    /// The silences that they made.
+    fn own_silences(&self) -> Result<Value, SourceError> {
+        let mut told = self.alerting.ask(&json!({ "do": "silences" }))?;
+        if let Some(silences) = told["silences"].as_array_mut() {
+            silences.retain(|silence| silence["by"] == self.name.as_str());
+        }
+        told["windows"] = json!([]);
+        Ok(told)
+    }
+
+    /// Answers for a silence of somebody else as for one that there is not.
+    fn check_own(&self, id: &str) -> Result<(), SourceError> {
+        let own = self.own_silences()?;
+        match own["silences"].as_array().is_some_and(|own| own.iter().any(|silence| silence["silence"] == id)) {
+            true => Ok(()),
+            false => Err(SourceError::new(Trouble::NotFound, format!("There is no silence '{id}'."))),
+        }
     }
 
     /// What is seen of what alerts name. An alert that comes meanwhile is not seen before the next question. Each list
@@ -59,5 +105,41 @@ impl Sight {
         let mut question = lists(&named);
         (question["do"], question["scope"]) = ("seen".into(), scope.told());
         Ok(lists(&graphing.ask(&question)?))
+    }
+}
+
+fn refused<T>(why: &str) -> Result<T, SourceError> {
+    Err(SourceError::new(Trouble::Refused, why))
+}
+
+/// The one device that all which tests let through is of: one of them names it, whole. Whatever the others say keeps
+/// back less.
+fn device_of(tests: &Value) -> Option<&str> {
+    tests.as_array()?.iter().filter_map(Value::as_str).find_map(named)
+}
+
+/// The device that a test names.
+fn named(test: &str) -> Option<&str> {
+    let (label, name) = test.split_once('=')?;
+    let name = name.trim();
+    // In a test these say more than a name.
+    (label.trim() == "device" && !name.is_empty() && !name.contains([',', '*'])).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_device_of_tests_is_named_whole() {
+        for tests in [json!(["device = edge-2"]), json!(["severity != critical", " device=edge-2 ", "rule = up*"])] {
+            assert_eq!(device_of(&tests), Some("edge-2"), "{tests}");
+        }
+        for test in
+            ["device != edge-2", "device ! = edge-2", "device = edge-*", "device = a, b", "device =", "site = a"]
+        {
+            assert_eq!(device_of(&json!([test])), None, "{test}");
+        }
+        assert_eq!(device_of(&Value::Null), None);
     }
 }

@@ -19,9 +19,8 @@ mod web;
 mod wire;
 mod world;
 
-use crate::repository::Repository;
+use crate::repository::{self, Repository};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Where captures, packet logs and data folders lie meanwhile; ignored by git, deleted at the end.
 const FOLDER: &str = "bench/work";
@@ -192,8 +191,7 @@ pub fn build(repository: &Repository) -> Result<PathBuf, String> {
 /// # Errors
 /// It does not build.
 pub fn build_release(repository: &Repository, what: &[&str], made: &Path) -> Result<PathBuf, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
+    let status = repository::cargo()
         .args(["build", "--quiet", "--locked", "--release"])
         .args(what)
         .current_dir(repository.path(""))

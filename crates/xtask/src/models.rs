@@ -4,7 +4,7 @@
 pub mod breaks;
 mod trial;
 
-use crate::repository::Repository;
+use crate::repository::{self, Repository};
 use std::process::Command;
 
 /// Models of one crate.
@@ -73,7 +73,7 @@ impl Models {
     fn cargo(&self) -> Command {
         // Flags that are set for the whole workspace stay, so that what is built for models is built with them, too.
         let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut cargo = repository::cargo();
         cargo.env("RUSTFLAGS", format!("{flags} --cfg loom"));
         self.bound(&mut cargo);
         cargo.args(["test", "--locked", "--profile", "models", "--package", self.package]).args(self.target);

@@ -8,6 +8,17 @@ pub struct Repository {
     root: PathBuf,
 }
 
+/// cargo as people call it. What cargo tells the program that it runs is taken away: build scripts ask for some of it,
+/// and would run again, with all that comes after them.
+pub fn cargo() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let told = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for name in told.filter(|name| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|begin| name.starts_with(begin))) {
+        cargo.env_remove(name);
+    }
+    cargo
+}
+
 /// One text file of the repository.
 pub struct Text {
     /// Relative to the root, with `/`.

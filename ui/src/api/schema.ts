@@ -135,7 +135,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Keeps back all alerts of a device for a time. */
+        /** Keeps back all alerts of a device for a time: of one that is seen, where some are hidden. */
         post: operations["post_alerts_maintenance"];
         delete?: never;
         options?: never;
@@ -221,7 +221,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is kept back: silences of people, and maintenance windows of the rules. */
+        /**
+         * What is kept back: silences of people, and maintenance windows of the rules. From whom some devices or graphs are
+         *     hidden sees the silences that they made.
+         */
         get: operations["get_alerts_silences"];
         put?: never;
         /** Keeps alerts back for a time. */
@@ -242,7 +245,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Ends a silence before its time. */
+        /** Ends a silence before its time; one that they made, where some devices or graphs are hidden from them. */
         delete: operations["delete_alerts_silences_id"];
         options?: never;
         head?: never;
@@ -2583,7 +2586,8 @@ export interface components {
             from?: string | null;
             /**
              * @description Tests of labels that all hold, 1 to 16: `device = edge-*, core-1`, `severity != critical`. Where numbers are
-             *     masked, of `rule`, `severity`, `device` and what else is known of devices.
+             *     masked, of `rule`, `severity`, `device` and what else is known of devices. From whom some devices or graphs are
+             *     hidden: one of them names one device that they see.
              */
             when: string[];
             /** @description Why, for those who wonder. */
@@ -7686,10 +7690,7 @@ export interface components {
         };
         /** @description Who is signed in, and what they may do. */
         Session: {
-            /**
-             * @description Whether no device and no graph is hidden from them: rules, channels, silences and maintenance of alerts are for
-             *     those who see all.
-             */
+            /** @description Whether no device and no graph is hidden from them: rules and channels of alerts are for those who see all. */
             all_graphs: boolean;
             /** @description What `X-CSRF-Token` has to hold. */
             csrf: string | null;

@@ -10,7 +10,7 @@ import { Tag } from "../parts/meaning";
 import { Empty, Loading, Trouble } from "../parts/states";
 import { Time } from "../parts/time";
 import { toast, toastError } from "../parts/toast";
-import { mayKeepBack } from "../session";
+import { mayKeepBack, seesAllGraphs } from "../session";
 import { useAlertsAgain } from "./alerts/again";
 import { absent, kept } from "./alerts/kept";
 import { AlertsNav } from "./alerts/nav";
@@ -51,7 +51,9 @@ export default function Silences(): JSX.Element {
                   {(all) => (
                     <>
                       <By all={all()} end={end} />
-                      <Windows all={all()} />
+                      <Show when={seesAllGraphs()} fallback={<p class="muted">Some devices are hidden from you: these are the silences that you made. What others made and what the rules keep back is not shown.</p>}>
+                        <Windows all={all()} />
+                      </Show>
                     </>
                   )}
                 </Show>

@@ -14,14 +14,14 @@ import { Tag } from "../parts/meaning";
 import { Loading, Trouble } from "../parts/states";
 import { Time } from "../parts/time";
 import { toast, toastError } from "../parts/toast";
-import { may, mayKeepBack, seesAllGraphs } from "../session";
+import { may, seesAllGraphs } from "../session";
 import { ms, span } from "../time";
 import { useAlertsAgain } from "./alerts/again";
 import { kept } from "./alerts/kept";
 import { AlertsNav } from "./alerts/nav";
 import { RuleName } from "./alerts/rule";
 import { Severity } from "./alerts/severity";
-import { SilenceDialog } from "./alerts/silence-dialog";
+import { mayKeepBackThis, SilenceDialog } from "./alerts/silence-dialog";
 import { Subject } from "./alerts/subject";
 import { bound, figure, meaningOfOutcome, standing } from "./alerts/words";
 import "./alerts/alerts.css";
@@ -33,6 +33,7 @@ export default function OneAlert(): JSX.Element {
   useAlertsAgain(() => void (!alert.loading && known(alert)?.ended === null && again.refetch()));
   const isOpen = (): boolean => known(alert)?.ended === null;
   const mayTake = (): boolean => may("alerts.operate") && isOpen() && !known(alert)!.acknowledged;
+  const mayKeep = (): boolean => isOpen() && mayKeepBackThis(known(alert)!);
   const acknowledge = (): void =>
     void post(`/alerts/${params.id}/acknowledge`)
       .then(() => toast("You take care of it"))
@@ -40,7 +41,7 @@ export default function OneAlert(): JSX.Element {
       .catch(toastError);
   useKeys([
     { keys: "t", what: "Take care of the alert", run: () => mayTake() && acknowledge() },
-    { keys: "m", what: "Mute: keep the alert back for a time", run: () => mayKeepBack() && isOpen() && setSilencing(true) },
+    { keys: "m", what: "Mute: keep the alert back for a time", run: () => mayKeep() && setSilencing(true) },
   ]);
   return (
     <>
@@ -50,7 +51,7 @@ export default function OneAlert(): JSX.Element {
             Take care of it
           </button>
         </Show>
-        <Show when={mayKeepBack() && isOpen()}>
+        <Show when={mayKeep()}>
           <button class="button" onClick={() => setSilencing(true)}>
             Keep back …
           </button>

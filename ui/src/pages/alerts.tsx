@@ -22,7 +22,7 @@ import { WithAlerts } from "./alerts/nothing";
 import { aboutAlerts, counted, countsOf, isKeptBack, parted, searched } from "./alerts/parted";
 import { RuleName } from "./alerts/rule";
 import { Severity } from "./alerts/severity";
-import { SilenceDialog } from "./alerts/silence-dialog";
+import { mayKeepBackThis, SilenceDialog } from "./alerts/silence-dialog";
 import { Subject } from "./alerts/subject";
 import { bound, figure, standing } from "./alerts/words";
 import "./alerts/alerts.css";
@@ -55,7 +55,7 @@ export default function OpenAlerts(): JSX.Element {
     useKeys([{ keys: "t", what: "Take care of the alert", run: () => chosen((alert) => !alert.acknowledged && acknowledge(alert)) }]);
   }
   if (mayKeepBack()) {
-    useKeys([{ keys: "m", what: "Mute: keep the alert back for a time", run: () => chosen(setSilencing) }]);
+    useKeys([{ keys: "m", what: "Mute: keep the alert back for a time", run: () => chosen((alert) => mayKeepBackThis(alert) && setSilencing(alert)) }]);
   }
   return (
     <>
@@ -229,7 +229,7 @@ function Row(props: { alert: Alert; acknowledge: (alert: Alert) => void; silence
             </span>
           )}
         </Show>
-        <Show when={mayKeepBack()}>
+        <Show when={mayKeepBackThis(alert())}>
           <button class="button" aria-label={`Keep back: ${alert().title}`} onClick={() => props.silence(alert())}>
             Keep back
           </button>

@@ -63,6 +63,12 @@ fn brief(view: &View<'_>, id: u32, device: &Device) -> Value {
     })
 }
 
+/// The number of a device with that name.
+pub(super) fn named(view: &View<'_>, name: &str) -> Result<Value, Unanswered> {
+    let id = view.inventory.device_named(name).filter(|id| view.sees_device(*id));
+    id.map(|id| json!({ "id": id })).ok_or_else(|| Unanswered::Unknown(format!("there is no device '{name}'")))
+}
+
 /// A device with what it says of itself, its rows and data sources.
 pub(super) fn show(view: &View<'_>, id: u32) -> Result<Value, Unanswered> {
     let inventory = view.inventory;

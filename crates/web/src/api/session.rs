@@ -32,8 +32,7 @@ pub struct Session {
     pub csrf: Option<String>,
     /// What they may do.
     pub may: Vec<&'static str>,
-    /// Whether no device and no graph is hidden from them: rules, channels, silences and maintenance of alerts are for
-    /// those who see all.
+    /// Whether no device and no graph is hidden from them: rules and channels of alerts are for those who see all.
     pub all_graphs: bool,
     /// Version of the program.
     pub version: String,

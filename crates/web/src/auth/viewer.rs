@@ -74,8 +74,7 @@ impl Viewer {
     /// # Errors
     /// [`Refusal::Forbidden`], with the reason.
     pub fn need_all_graphs(&self) -> Result<(), Refusal> {
-        let why =
-            "some devices or graphs are hidden from you: rules, channels, silences and maintenance of alerts name all";
+        let why = "some devices or graphs are hidden from you: rules and channels of alerts name all";
         self.graphs.as_ref().map_or(Ok(()), |_| Err(Refusal::Forbidden(why.to_owned())))
     }
 

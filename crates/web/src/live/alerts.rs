@@ -114,7 +114,7 @@ fn look(web: &Web, before: Vec<Asked>) -> Vec<Asked> {
 }
 
 fn summary(web: &Web, scope: Option<&Arc<GraphScope>>) -> Option<AlertSummary> {
-    let sight = Sight::of(&web.sources, scope.cloned()).filter(Sight::serves)?;
+    let sight = Sight::of(&web.sources, scope.cloned(), "").filter(Sight::serves)?;
     serde_json::from_value(sight.ask(json!({ "do": "summary" })).ok()?).ok()
 }
 

@@ -73,6 +73,9 @@ impl Graphing for Gallery {
         if is_hidden {
             return Err(refused(Trouble::NotFound, "there is no such thing"));
         }
+        if question["name"] != answer["question"]["name"] {
+            return Err(refused(Trouble::NotFound, "there is no such device"));
+        }
         Ok(answer["answer"].clone())
     }
 

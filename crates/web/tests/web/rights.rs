@@ -1,9 +1,9 @@
 //! Who may see which devices, trees and graphs: what administrators say, and that nothing else comes out anywhere.
 
-use crate::client::{Client, text};
+use crate::client::{Answer, Client, text};
 use crate::live::Feed;
 use crate::schema::document;
-use crate::sentry::answer_of_some;
+use crate::sentry::{answer_of_some, silence};
 use crate::world::World;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
@@ -28,8 +28,7 @@ fn narrowed_as(world: &World, role: Role) -> (Client, Client) {
 /// What nobody may find who sees edge-2 without Gi0/2 alone.
 const HIDDEN: [&str; 4] = ["edge-10", "core-1", "Gi0/2", "trunkline_graph"];
 /// Questions about alerts that are of all devices.
-const OF_ALL: [&str; 5] =
-    ["/alerts/rules", "/alerts/rules/{name}", "/alerts/silences", "/alerts/channels", "/alerts/check"];
+const OF_ALL: [&str; 4] = ["/alerts/rules", "/alerts/rules/{name}", "/alerts/channels", "/alerts/check"];
 
 /// The identifier of an alert of two devices, as who sees everything finds it.
 fn alert_of(subject: &str, past: bool) -> String {
@@ -103,12 +102,14 @@ fn asked_of_alerts(world: &World, client: &Client, path: &str) {
     assert_eq!(answer.status, if is_refused { 403 } else { 200 }, "{path}: {body}");
     assert!(HIDDEN.iter().all(|hidden| !body.contains(hidden)), "{path}: {body}");
     // The task of the live feed asks for everything meanwhile.
-    let asked = questions.iter().filter(|question| !["named", "summary"].iter().any(|known| question["do"] == *known));
+    let of_all = ["named", "summary", "silences"];
+    let asked = questions.iter().filter(|question| !of_all.iter().any(|known| question["do"] == *known));
     for question in asked {
         assert_eq!(question["seen"], json!({ "devices": [1], "graphs": [3, 5], "sources": [3, 5] }), "{path}");
     }
     let seen = world.graphing.asked.lock().unwrap().iter().rfind(|question| question["do"] == "seen").cloned();
-    if !is_refused {
+    // Of silences their own are told, whatever is seen.
+    if !is_refused && path != "/alerts/silences" {
         let named = answer_of_some(&json!({ "do": "named" })).unwrap();
         let seen = seen.unwrap_or_else(|| panic!("{path}: it was not asked what is seen"));
         assert!(["devices", "graphs", "sources"].iter().all(|list| seen[list] == named[list]), "{seen}");
@@ -157,17 +158,7 @@ fn alerts_are_those_of_what_is_seen_with_their_own_counts() {
 
     // What is of all devices says why it is refused, and nothing of it is asked.
     world.alerting.asked.lock().unwrap().clear();
-    let silence = json!({ "when": ["device = *"], "for_s": 60 });
-    let maintenance = json!({ "device": "edge-2", "for_s": 60 });
-    for answer in [
-        support.get("/alerts/rules"),
-        support.get("/alerts/rules/uplink"),
-        support.get("/alerts/silences"),
-        support.get("/alerts/channels"),
-        support.post("/alerts/silences", &silence),
-        support.post("/alerts/maintenance", &maintenance),
-        support.delete(&format!("/alerts/silences/{never}")),
-    ] {
+    for answer in [support.get("/alerts/rules"), support.get("/alerts/rules/uplink"), support.get("/alerts/channels")] {
         let told = answer.problem(403, "forbidden");
         assert!(told["detail"].as_str().unwrap().contains("hidden from you"), "{told}");
     }
@@ -184,6 +175,39 @@ fn alerts_are_those_of_what_is_seen_with_their_own_counts() {
     let is_list = |question: &&Value| question["do"] == "alerts";
     let last = world.alerting.asked.lock().unwrap().iter().rfind(is_list).cloned().unwrap();
     assert_eq!(last["seen"], json!({ "devices": [], "graphs": [], "sources": [] }));
+}
+
+#[test]
+fn who_sees_a_part_keeps_back_what_is_of_a_device_of_it_and_ends_what_they_began() {
+    let world = World::new();
+    let (boss, support) = narrowed_as(&world, Role::Support);
+    let silence_of = |tests: &[&str]| json!({ "when": tests, "for_s": 60 });
+    let made = support.post("/alerts/silences", &silence_of(&["severity != critical", "device = edge-2"])).ok(201);
+    assert_eq!(made["by"], "support");
+    support.post("/alerts/maintenance", &json!({ "device": "edge-2", "for_s": 60 })).ok(201);
+    assert_eq!(world.alerting.orders().len(), 2);
+    // A device that is hidden is answered as one that never was; what may be about several is refused.
+    let detail = |answer: Answer| answer.problem(400, "bad-parameter")["detail"].as_str().unwrap().to_owned();
+    for name in ["core-1", "never-was"] {
+        let ask = json!({ "device": name, "for_s": 60 });
+        assert_eq!(detail(support.post("/alerts/maintenance", &ask)), format!("There is no device '{name}'."));
+    }
+    for tests in [&["device = edge-*"][..], &["device = edge-2, core-1"], &["device != edge-2"], &["rule = uplink"]] {
+        let why = detail(support.post("/alerts/silences", &silence_of(tests)));
+        assert!(why.contains("one device that you see"), "{why}");
+    }
+    // That of anna is not there for them, nor what the rules keep back.
+    let listed = support.get("/alerts/silences").ok(200);
+    assert_eq!((&listed["silences"], &listed["windows"]), (&json!([]), &json!([])));
+    support.delete(&format!("/alerts/silences/{}", silence())).problem(404, "not-found");
+    assert_eq!(world.alerting.orders().len(), 2, "what was refused was not tried");
+    assert_eq!(boss.get("/alerts/silences").ok(200)["silences"][0]["by"], "anna");
+    *world.alerting.silenced_by.lock().unwrap() = Some("support".to_owned());
+    assert_eq!(support.get("/alerts/silences").ok(200)["silences"][0]["id"], silence());
+    assert_eq!(support.delete(&format!("/alerts/silences/{}", silence())).status, 204);
+    // Where nobody knows of graphs, no device is seen.
+    world.graphing.absent.store(true, Ordering::SeqCst);
+    detail(support.post("/alerts/maintenance", &json!({ "device": "edge-2", "for_s": 60 })));
 }
 
 #[test]

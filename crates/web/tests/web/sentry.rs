@@ -22,6 +22,8 @@ pub struct Sentry {
     pub mistaken: AtomicBool,
     /// Critical alerts that a summary tells of.
     pub critical: Mutex<u64>,
+    /// Who made the silence that there is, if not who the answer says.
+    pub silenced_by: Mutex<Option<String>>,
     /// What was asked and ordered.
     pub asked: Mutex<Vec<Value>>,
 }
@@ -119,6 +121,13 @@ impl Alerting for Sentry {
                     made[name] = order[name].clone();
                 }
                 Ok(made)
+            }
+            "silences" => {
+                let mut told = answer(order).unwrap();
+                if let Some(by) = &*self.silenced_by.lock().unwrap() {
+                    told["silences"][0]["by"] = json!(by);
+                }
+                Ok(told)
             }
             "reload" if mistaken => refused(Trouble::Conflict, "Rules have mistakes."),
             "reload" => Ok(json!({ "rules": 3 })),

@@ -1,7 +1,7 @@
 //! Running our program over a capture and reading what it prints.
 
 use super::figures::{Figures, Sip, Stream};
-use crate::repository::Repository;
+use crate::repository::{self, Repository};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -32,8 +32,7 @@ pub fn build(repository: &Repository) -> Result<PathBuf, String> {
     if let Some(program) = std::env::var_os("TRUNKLINE") {
         return Ok(program.into());
     }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
+    let status = repository::cargo()
         .args(["build", "--quiet", "--locked", "--package", "trunkline", "--profile", "test"])
         .current_dir(repository.path(""))
         .status()

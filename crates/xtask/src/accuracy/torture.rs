@@ -3,7 +3,7 @@
 //! The lists beside the messages say what the standards say of each. What we say comes from the example `sip_oddities`
 //! of the crate that reads SIP, because this program depends on none of ours.
 
-use crate::repository::Repository;
+use crate::repository::{self, Repository};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -85,7 +85,7 @@ fn ask(repository: &Repository, folder: &Path, rows: &[Vec<&str>]) -> Result<Sai
     let mut example = match built() {
         Some(program) => Command::new(program),
         None => {
-            let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+            let mut cargo = repository::cargo();
             cargo.args("run --quiet --locked --package trunkline-wire --example sip_oddities --".split(' '));
             cargo
         }

@@ -8,7 +8,7 @@ const PARTS = [
   { path: "/alerts", name: "Open", ofAll: false },
   { path: "/alerts/history", name: "History", ofAll: false },
   { path: "/alerts/rules", name: "Rules", ofAll: true },
-  { path: "/alerts/silences", name: "Silences", ofAll: true },
+  { path: "/alerts/silences", name: "Silences", ofAll: false },
   { path: "/alerts/channels", name: "Channels", ofAll: true },
 ];
 

@@ -5,7 +5,8 @@ import { post } from "../../api/client";
 import type { Alert, AlertSilence } from "../../api/types";
 import { Dialog } from "../../parts/dialog";
 import { toast } from "../../parts/toast";
-import { testsOf, TIMES } from "./words";
+import { mayKeepBack, seesAllGraphs } from "../../session";
+import { isOfDevice, testsOf, TIMES } from "./words";
 
 interface SilenceProps {
   /** The alert that somebody looks at. */
@@ -18,8 +19,21 @@ interface SilenceProps {
 
 const OWN = "own";
 
+interface Choice {
+  name: string;
+  tests: string[];
+}
+
+const ofDevice = (device: string): Choice[] => [{ name: `All of the device ${device}`, tests: [`device = ${device}`] }];
+
+/** Who does not see all devices keeps back what is of one device. */
+const allowed = (choices: Choice[]): Choice[] => choices.filter(({ tests }) => seesAllGraphs() || tests.some(isOfDevice));
+
+/** Whether they may keep back an alert. */
+export const mayKeepBackThis = (alert: Alert): boolean => mayKeepBack() && (seesAllGraphs() || allowed(testsOf(alert)).length > 0);
+
 export function SilenceDialog(props: SilenceProps): JSX.Element {
-  const choices = (): { name: string; tests: string[] }[] => (props.alert ? testsOf(props.alert) : props.device ? [{ name: `All of the device ${props.device}`, tests: [`device = ${props.device}`] }] : []);
+  const choices = (): Choice[] => (props.alert ? allowed(testsOf(props.alert)) : props.device ? ofDevice(props.device) : []);
   const [scope, setScope] = createSignal(choices().length > 0 ? "0" : OWN);
   const [error, setError] = createSignal("");
   const [busy, setBusy] = createSignal(false);
@@ -71,6 +85,11 @@ export function SilenceDialog(props: SilenceProps): JSX.Element {
               Tests that all hold, one a line: <code>device = edge-*</code>, <code>severity != critical</code>
             </span>
             <textarea class="input mono" name="tests" rows="3" required spellcheck={false} />
+            <Show when={!seesAllGraphs()}>
+              <span class="muted">
+                Some devices are hidden from you: one of the tests has to name one device that you see, as <code>device = core-1</code>.
+              </span>
+            </Show>
           </label>
         </Show>
         <label class="field">

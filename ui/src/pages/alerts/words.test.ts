@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Alert } from "../../api/types";
-import { bound, callsLink, standing, testsOf } from "./words";
+import { bound, callsLink, isOfDevice, standing, testsOf } from "./words";
 
 const alert = (more: Partial<Alert>): Alert => ({ rule: "up", device: null, subject: "all", labels: {}, calls: null, began: "2026-11-26T10:00:00Z", ended: null, ...more }) as Alert;
 
@@ -11,6 +11,10 @@ test("silences of one alert, its device and its rule", () => {
   // What is masked, or more than a name, cannot be asked for.
   expect(names(alert({ subject: "+4420*****67" }))).toEqual([["rule = up"]]);
   expect(names(alert({ device: "a, b" }))).toEqual([["rule = up"]]);
+});
+
+test("a test about one device names it whole", () => {
+  expect(["device = edge-1", "device = edge-*", "device = a, b", "device != edge-1", "rule = up"].map(isOfDevice)).toEqual([true, false, false, false, false]);
 });
 
 test("an alert leads to its calls, from what was counted first", () => {

@@ -54,6 +54,9 @@ export function testsOf(alert: Alert): { name: string; tests: string[] }[] {
   ].filter(({ tests }) => tests.every(isPlain));
 }
 
+/** Whether a test is about one device. */
+export const isOfDevice = (test: string): boolean => test.startsWith("device = ") && isPlain(test);
+
 /** In a test, commas part values and stars stand for anything. */
 const isPlain = (test: string): boolean => !/[,*]/.test(test) && !test.endsWith("= ");
 

@@ -156,7 +156,7 @@ function Seen(props: { of: Whose; preview: GraphPreview | undefined; error: Erro
             <Names what="trees" count={preview().seen.trees} all={preview().all.trees} names={preview().trees} />
             <Show when={!preview().whole}>
               <dt>alerts of these</dt>
-              <dd class="muted">and those that are of no device; rules, silences and channels, which name devices of all kinds, are for those from whom none is hidden</dd>
+              <dd class="muted">and those that are of no device; rules, channels and what others keep back, which name devices of all kinds, are for those from whom none is hidden</dd>
             </Show>
           </dl>
         )}

@@ -3,7 +3,7 @@
 
 use super::super::Bench;
 use super::node::{Farm, How, Node, Size, at};
-use super::rate::{Rate, during};
+use super::rate::{Made, Rate, Start, during};
 use super::remove;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -29,9 +29,9 @@ const CONFIGURATION: &str = "write-age = \"5 min\"\nmemory = \"2 GiB\"\n";
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cycle {
     pub size: Option<Size>,
-    /// Until the last device was added, and until the last file was made, seconds.
-    pub added_s: f64,
-    pub setup_s: f64,
+    /// Until the last device was added, and until the last file was made.
+    pub added: Made,
+    pub made: Made,
     /// A cycle, when all of that was done.
     pub cycle: Rate,
     /// Octets of a file.
@@ -66,13 +66,13 @@ pub fn measure(bench: &Bench<'_>) -> Result<Cycle, String> {
     let how = How { processors: BOTH, lanes: "2", configuration: CONFIGURATION, templates: TEMPLATES };
     let mut node = Node::start(bench, "cycle", &how)?;
     let empty = node.process.resident_octets();
-    let begun = Instant::now();
+    let begun = Start::of(&node);
     node.add(size, farm.port, STEP_S)?;
-    let added_s = begun.elapsed().as_secs_f64();
+    let added = begun.until_now(&node);
     let all = size.interfaces_all();
     node.until("all files are made", |status| at(status, "files/made") >= all)?;
-    let setup_s = begun.elapsed().as_secs_f64();
-    eprintln!("bench: graph: {} devices within {added_s:.0} s, {all} files within {setup_s:.0} s", size.devices);
+    let made = begun.until_now(&node);
+    eprintln!("bench: graph: {} devices: {added:?}; {all} files: {made:?}", size.devices);
     node.until("all is in files", |status| at(status, "journal/behind_octets") == 0.0)?;
     let long = if bench.quick { STEP_S / 5 } else { STEP_S };
     let cycle = during(&node, &farm, Duration::from_secs(long.into()))?;
@@ -91,5 +91,5 @@ pub fn measure(bench: &Bench<'_>) -> Result<Cycle, String> {
     drop(node);
     drop(farm);
     remove(&data)?;
-    Ok(Cycle { size: Some(size), added_s, setup_s, cycle, file_octets, empty, start_s, resident_again })
+    Ok(Cycle { size: Some(size), added, made, cycle, file_octets, empty, start_s, resident_again })
 }

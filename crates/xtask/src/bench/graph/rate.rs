@@ -34,8 +34,8 @@ const CONFIGURATION: &str = "memory = \"2 GiB\"\n";
 pub struct Rate {
     /// The farm.
     pub size: Option<Size>,
-    /// Until all devices were added, looked at and polled and had all their files, seconds.
-    pub setup_s: f64,
+    /// What it took until all devices were added, looked at and polled and had all their files.
+    pub made: Made,
     /// How long was measured.
     pub seconds: f64,
     /// Readings that came.
@@ -54,6 +54,40 @@ pub struct Rate {
     pub disk: Option<Disk>,
     /// Resident memory of the program, octets.
     pub resident: f64,
+}
+
+/// What it took to make all files.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Made {
+    /// How long, seconds.
+    pub seconds: f64,
+    /// Processor time of the program.
+    pub cpu_s: f64,
+    /// What the disk did meanwhile; none where that is not known.
+    pub disk: Option<Disk>,
+}
+
+/// A moment to which what is made is compared.
+pub struct Start {
+    at: Instant,
+    cpu_s: f64,
+    disk: Option<Disk>,
+}
+
+impl Start {
+    /// Now.
+    pub fn of(node: &Node) -> Start {
+        Start { at: Instant::now(), cpu_s: node.process.cpu_seconds(), disk: Disk::of(&node.data) }
+    }
+
+    /// What was taken since.
+    pub fn until_now(&self, node: &Node) -> Made {
+        Made {
+            seconds: self.at.elapsed().as_secs_f64(),
+            cpu_s: node.process.cpu_seconds() - self.cpu_s,
+            disk: Disk::of(&node.data).zip(self.disk).map(|(after, before)| after.since(before)),
+        }
+    }
 }
 
 impl Rate {
@@ -80,17 +114,17 @@ pub fn measure(bench: &Bench<'_>) -> Result<Rate, String> {
     let farm = Farm::start(bench, "1", size, None)?;
     let how = How { processors: "0", lanes: "1", configuration: CONFIGURATION, templates: TEMPLATES };
     let mut node = Node::start(bench, "rate", &how)?;
-    let begun = Instant::now();
+    let begun = Start::of(&node);
     node.add(size, farm.port, STEP_S)?;
     let all = size.interfaces_all();
     node.until("all files are made", |status| at(status, "files/made") >= all)?;
-    let setup_s = begun.elapsed().as_secs_f64();
-    eprintln!("bench: graph: {all} files made within {setup_s:.0} s");
+    let making = begun.until_now(&node);
+    eprintln!("bench: graph: {all} files: {making:?}");
     let made = at(&node.status()?, "files/files_written");
     node.until("all files are written", |status| at(status, "files/files_written") >= made + all)?;
     node.until("files have what the journal has", |status| at(status, "journal/behind_octets") < BEHIND_OCTETS)?;
     let rate = during(&node, &farm, Duration::from_secs((ROUNDS * TOGETHER * STEP_S).into()))?;
-    let rate = Rate { size: Some(size), setup_s, ..rate };
+    let rate = Rate { size: Some(size), made: making, ..rate };
     eprintln!("bench: graph: {rate:?}");
     let data = node.data.clone();
     drop(node);
@@ -114,7 +148,7 @@ pub fn during(node: &Node, farm: &Farm, long: Duration) -> Result<Rate, String> 
     let behind = |status: &Value| at(status, "journal/behind_octets");
     Ok(Rate {
         size: None,
-        setup_s: 0.0,
+        made: Made::default(),
         seconds,
         polled: polls("readings"),
         stored: grown("files/values_stored"),

@@ -1,4 +1,4 @@
-//! How many records become durable, and how long each takes: `rate FOLDER [SECONDS [IN_FLIGHT [OCTETS]]]`.
+//! How many records become durable, and how long each takes: `commit_rate FOLDER [SECONDS [IN_FLIGHT [OCTETS]]]`.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use trunkline_commit::{Committer, Folder, Log, Options, Progress};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1);
-    let folder = PathBuf::from(words.next().ok_or("rate FOLDER [SECONDS [IN_FLIGHT [OCTETS]]]")?);
+    let folder = PathBuf::from(words.next().ok_or("commit_rate FOLDER [SECONDS [IN_FLIGHT [OCTETS]]]")?);
     let mut number = |otherwise: usize| words.next().map_or(Ok(otherwise), |word| word.parse());
     let (seconds, in_flight, octets) = (number(5)?, number(256)?, number(200)?);
     let options = Options::default();

@@ -1,5 +1,5 @@
 //! Look-ups a second out of OpenLDAP's server with 100,000 subscribers, beside clients that ask one after the other:
-//! `cargo run --release -p trunkline-directory --example rate [SECONDS]`.
+//! `cargo run --release -p trunkline-directory --example lookup_rate [SECONDS]`.
 //!
 //! It starts its own servers. Each row is of look-ups in random order by an indexed attribute; processor time is that
 //! of the client and that of the servers, in user and system mode.
