@@ -100,11 +100,50 @@ export function alertTests() {
 
       await t.test("a silence ends by a button, a channel is tried out", async () => {
         await page.goto("/alerts/silences");
-        await page.getByRole("button", { name: "End the silence of device = edge-1" }).click();
+        await page.getByRole("button", { name: "End it: the silence of device = edge-1" }).click();
         await page.getByRole("heading", { name: "Nothing is kept back" }).waitFor();
         await page.goto("/alerts/channels");
         await page.getByRole("button", { name: "Send a test by noc" }).click();
         await page.getByText("noc: delivered").waitFor();
+      });
+
+      await t.test("who sees that device alone keeps back what is of it, and ends that again", async () => {
+        await page.goto("/settings/graph-rights?of=role:support");
+        await page.getByLabel("What no rule speaks about").selectOption("nothing");
+        await page.getByRole("combobox", { name: /^About/ }).selectOption("device-name");
+        await page.getByLabel(/^Device: /).fill("edge-1");
+        await page.getByRole("button", { name: "Add the rule" }).click();
+        await page.getByRole("row", { name: /allow devices by name edge-1/ }).waitFor();
+        await page.goto("/settings/users");
+        await page.getByLabel("Name to sign in with").fill("lena");
+        await page.getByRole("radio", { name: /^support/ }).check();
+        await page.getByRole("button", { name: "Add the user" }).click();
+        const token = /\/link#(\S+)/.exec(await page.getByRole("dialog", { name: "A link for lena" }).innerText())?.[1];
+        const lena = await fresh(world);
+        await lena.page.goto(`/link#${token}`);
+        await lena.page.getByLabel(/^Password/).fill("a wet sock and 7 violins");
+        await lena.page.getByRole("button", { name: "Set the password" }).click();
+        await lena.page.getByRole("heading", { level: 1, name: "Now" }).waitFor();
+        await lena.page.goto("/alerts");
+        await lena.page.getByRole("button", { name: "Keep back: edge-1 says 1" }).click();
+        const dialog = lena.page.getByRole("dialog", { name: "Keep alerts back" });
+        assert.deepEqual(await dialog.getByLabel("Which").getByRole("option").allInnerTexts(), ["This one alone", "All of the device edge-1", "What these tests say …"]);
+        await dialog.getByLabel("Which").selectOption({ label: "What these tests say …" });
+        await dialog.getByLabel(/^Tests that all hold/).fill("rule = seen");
+        await dialog.getByRole("button", { name: "Keep back" }).click();
+        await dialog.getByText(/one of the tests has to name one device that you see/).first().waitFor();
+        await look(lena.page, "narrowed-dialog");
+        await dialog.getByLabel("Which").selectOption({ label: "All of the device edge-1" });
+        await dialog.getByRole("button", { name: "Keep back" }).click();
+        await lena.page.getByText("kept back: maintenance").waitFor();
+        await lena.page.goto("/alerts/silences");
+        await lena.page.getByText("these are the silences that you made").waitFor();
+        assert.deepEqual(await faultsOf(lena.page), []);
+        await look(lena.page, "narrowed-silences");
+        await lena.page.getByRole("button", { name: "End it: the silence of device = edge-1" }).click();
+        await lena.page.getByRole("heading", { name: "Nothing is kept back" }).waitFor();
+        assert.deepEqual(lena.faults.filter((fault) => !/^Failed to load resource: .* 400 /.test(fault)), []);
+        await lena.context.close();
       });
 
       await t.test("axe finds nothing, nothing scrolls sideways", async () => {

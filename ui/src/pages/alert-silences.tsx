@@ -122,7 +122,7 @@ function By(props: { all: AlertSilences; end: (id: string) => void }): JSX.Eleme
                     <td>{silence.why || "–"}</td>
                     <Show when={mayKeepBack()}>
                       <td>
-                        <button class="button" aria-label={`End the silence of ${everything(silence.when)}`} onClick={() => props.end(silence.id)}>
+                        <button class="button" aria-label={`End it: the silence of ${everything(silence.when)}`} onClick={() => props.end(silence.id)}>
                           End it
                         </button>
                       </td>

@@ -471,7 +471,7 @@ fn status(place: &Place) -> Result<Exit, Failure> {
         }
         writeln!(
             out,
-            "journal   record {} on disk, {} in files, {} octets behind, {} samples dropped",
+            "journal   record {} on disk, {} in files, {} octets not read yet, {} samples dropped",
             of("/journal/durable"),
             of("/journal/filed"),
             of("/journal/behind_octets"),
