@@ -288,6 +288,7 @@ fn is_the_truth(devices: usize, interfaces: u32, days: u64) {
     world.run(days * day_ns);
     let cycles = days * 86_400 / u64::from(STEP_S);
     let all = cycles * u64::from(interfaces) * counters().count() as u64;
+    let cycle = all / cycles;
     let mut seen: HashMap<Option<Fault>, u32> = HashMap::new();
     let (end_ms, mut downs) = (world.now().unix_ms, 0);
     for (device, known) in world.known.iter().enumerate() {
@@ -297,7 +298,6 @@ fn is_the_truth(devices: usize, interfaces: u32, days: u64) {
         let (away, absent) = (known.unknown.get("away").copied(), known.unknown.get("absent").copied());
         let wide = all * WIDE.len() as u64 / counters().count() as u64;
         // The first cycles come before the names are known.
-        let cycle = all / cycles;
         let nearly = |count: u64, of: u64| count <= of + cycle && count + 3 * cycle >= of;
         match fault {
             None | Some(Fault::Flapping | Fault::Slow | Fault::TooBig) => {

@@ -67,11 +67,10 @@ impl Sight {
         let graphing = self.graphing.as_ref().filter(|graphing| graphing.serves());
         let question = json!({ "do": "device-named", "name": name, "scope": scope.told() });
         let found = graphing.map(|graphing| graphing.ask(&question));
-        let unknown = || SourceError::new(Trouble::Refused, format!("There is no device '{name}'."));
         match found {
             Some(Ok(_)) => Ok(()),
             Some(Err(error)) if error.trouble != Trouble::NotFound => Err(error),
-            _ => Err(unknown()),
+            _ => refused(&format!("There is no device '{name}'.")),
         }
     }
 
@@ -122,8 +121,12 @@ fn device_of(tests: &Value) -> Option<&str> {
 fn named(test: &str) -> Option<&str> {
     let (label, name) = test.split_once('=')?;
     let name = name.trim();
-    // In a test these say more than a name.
-    (label.trim() == "device" && !name.is_empty() && !name.contains([',', '*'])).then_some(name)
+    (label.trim() == "device" && is_one_name(name)).then_some(name)
+}
+
+/// Whether a test of this text is about one device: a comma and a star say more than a name.
+pub fn is_one_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains([',', '*'])
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ import type { Alert, AlertSilence } from "../../api/types";
 import { Dialog } from "../../parts/dialog";
 import { toast } from "../../parts/toast";
 import { mayKeepBack, seesAllGraphs } from "../../session";
-import { isOfDevice, testsOf, TIMES } from "./words";
+import { type Choice, isOfDevice, ofDevice, testsOf, TIMES } from "./words";
 
 interface SilenceProps {
   /** The alert that somebody looks at. */
@@ -19,13 +19,6 @@ interface SilenceProps {
 
 const OWN = "own";
 
-interface Choice {
-  name: string;
-  tests: string[];
-}
-
-const ofDevice = (device: string): Choice[] => [{ name: `All of the device ${device}`, tests: [`device = ${device}`] }];
-
 /** Who does not see all devices keeps back what is of one device. */
 const allowed = (choices: Choice[]): Choice[] => choices.filter(({ tests }) => seesAllGraphs() || tests.some(isOfDevice));
 
@@ -33,7 +26,7 @@ const allowed = (choices: Choice[]): Choice[] => choices.filter(({ tests }) => s
 export const mayKeepBackThis = (alert: Alert): boolean => mayKeepBack() && (seesAllGraphs() || allowed(testsOf(alert)).length > 0);
 
 export function SilenceDialog(props: SilenceProps): JSX.Element {
-  const choices = (): Choice[] => (props.alert ? allowed(testsOf(props.alert)) : props.device ? ofDevice(props.device) : []);
+  const choices = (): Choice[] => (props.alert ? allowed(testsOf(props.alert)) : props.device ? [ofDevice(props.device)] : []);
   const [scope, setScope] = createSignal(choices().length > 0 ? "0" : OWN);
   const [error, setError] = createSignal("");
   const [busy, setBusy] = createSignal(false);

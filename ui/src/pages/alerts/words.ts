@@ -42,17 +42,26 @@ export const figure = (value: number | null): string => amount(value, 1000, "");
 const OUTCOMES: Record<string, Meaning> = { delivered: "good", failed: "warn", "in doubt": "warn", "given up": "bad", "left in doubt": "bad" };
 export const meaningOfOutcome = (outcome: string): Meaning => OUTCOMES[outcome] ?? "none";
 
+/** Alerts that can be kept back, by tests that all hold. */
+export interface Choice {
+  name: string;
+  tests: string[];
+}
+
 /** Which silence is of this alert alone, of its device, of its rule: tests of labels. */
-export function testsOf(alert: Alert): { name: string; tests: string[] }[] {
+export function testsOf(alert: Alert): Choice[] {
   const rule = `rule = ${alert.rule}`;
   const index = alert.labels["index"];
   const one = alert.device ? [rule, `device = ${alert.device}`, ...(index ? [`index = ${index}`] : [])] : [rule, `subject = ${alert.subject ?? ""}`];
   return [
     { name: "This one alone", tests: one },
-    ...(alert.device ? [{ name: `All of the device ${alert.device}`, tests: [`device = ${alert.device}`] }] : []),
+    ...(alert.device ? [ofDevice(alert.device)] : []),
     { name: `All of the rule ${alert.rule}`, tests: [rule] },
   ].filter(({ tests }) => tests.every(isPlain));
 }
+
+/** What is of a device. */
+export const ofDevice = (device: string): Choice => ({ name: `All of the device ${device}`, tests: [`device = ${device}`] });
 
 /** Whether a test is about one device. */
 export const isOfDevice = (test: string): boolean => test.startsWith("device = ") && isPlain(test);

@@ -7,6 +7,7 @@ use crate::api::schema;
 use crate::auth::{Permission, action, mask};
 use crate::guard::Who;
 use crate::problem::Problem;
+use crate::sight;
 use crate::sources::AlertSilence;
 use crate::state::Web;
 use axum::Json;
@@ -97,8 +98,7 @@ pub async fn maintenance(
 ) -> Result<(StatusCode, Json<AlertSilence>), Problem> {
     who.need(Permission::AlertsOperate)?;
     let device = ask.device.trim();
-    // In a test these say more than a name.
-    if device.is_empty() || device.contains([',', '*']) {
+    if !sight::is_one_name(device) {
         return Err(Problem::parameter("device", "The name of one device; for several there are silences."));
     }
     keep_back(&web, &who, vec![format!("device = {device}")], ask.for_s, ask.from.as_deref(), ask.why).await

@@ -135,13 +135,10 @@ pub fn measure(bench: &Bench<'_>) -> Result<Rate, String> {
 
 /// What is done in a while.
 pub fn during(node: &Node, farm: &Farm, long: Duration) -> Result<Rate, String> {
-    let look = || -> Result<_, String> {
-        let cpu = [node.process.cpu_seconds(), farm.process.cpu_seconds()];
-        Ok((node.status()?, cpu, Disk::of(&node.data)))
-    };
-    let (begun, before) = (Instant::now(), look()?);
+    let look = || -> Result<_, String> { Ok((node.status()?, farm.process.cpu_seconds())) };
+    let (start, before) = (Start::of(node), look()?);
     super::super::need::pause(long.as_millis() as u64);
-    let (seconds, after) = (begun.elapsed().as_secs_f64(), look()?);
+    let (taken, after) = (start.until_now(node), look()?);
     let grown = |path: &str| at(&after.0, path) - at(&before.0, path);
     let polls = |name: &str| grown(&format!("polls/trunkline_graph_{name}_total"));
     let lost = ["cycles_missed", "cycles_cut", "cycles_unasked", "cycles_failed", "unknown_readings"];
@@ -149,14 +146,14 @@ pub fn during(node: &Node, farm: &Farm, long: Duration) -> Result<Rate, String> 
     Ok(Rate {
         size: None,
         made: Made::default(),
-        seconds,
+        seconds: taken.seconds,
         polled: polls("readings"),
         stored: grown("files/values_stored"),
         files: grown("files/files_written"),
         lost: lost.map(polls).iter().sum::<f64>() + grown("journal/dropped") + grown("files/samples_lost"),
         behind: [behind(&before.0), behind(&after.0)],
-        cpu_s: [after.1[0] - before.1[0], after.1[1] - before.1[1]],
-        disk: after.2.zip(before.2).map(|(after, before)| after.since(before)),
+        cpu_s: [taken.cpu_s, after.1 - before.1],
+        disk: taken.disk,
         resident: node.process.resident_octets(),
     })
 }
