@@ -441,6 +441,7 @@ impl Owner {
         shown.nameless = self.addresses.values().filter(|(.., address)| address.is_none()).count();
         shown.unfound.retain(|device, _| matches!(self.addresses.get(device), Some((.., None))));
         shown.unasked = self.unasked.len();
+        shown.copies = self.twin.copies();
     }
 
     /// Where a device is; a name is looked up, and the device polled when it is known.

@@ -47,6 +47,8 @@ pub struct Status {
     pub silent_samples: u64,
     /// What is read otherwise than by SNMP.
     pub probes: ProbesShown,
+    /// Times since the start that the whole inventory was copied, as others looked at it while it changed.
+    pub inventory_copies: u64,
     /// Samples that were left out, as rows may have other numbers since their device started anew.
     pub stale_samples: u64,
     /// Requests that are on their way.
@@ -102,6 +104,8 @@ pub struct JournalShown {
 pub(super) struct OwnerShown {
     pub nameless: usize,
     pub unasked: usize,
+    /// Of the whole inventory, since the start.
+    pub copies: u64,
     pub troubles: Troubles,
     /// Why the names of devices that are nowhere were not found.
     pub unfound: BTreeMap<u32, String>,
@@ -157,6 +161,7 @@ pub(super) fn of(shared: &Shared) -> Status {
         disabled: inventory.devices().iter().filter(|(_, device)| is_disabled(device)).count(),
         nameless: owner.nameless,
         unasked: owner.unasked,
+        inventory_copies: owner.copies,
         sources: inventory.sources().len(),
         graphs: inventory.graphs().len(),
         journal: JournalShown {

@@ -1,30 +1,50 @@
-//! The inventory twice: one that everybody sees, and one that is being changed. They take turns, so that a change costs
-//! what it changes and not a copy of everything, and who looks on waits for nobody.
+//! The inventory several times: one that everybody sees, one that is being changed, and those that were seen before.
+//! They take turns, so that a change costs what it changes and not a copy of everything, and who looks on waits for
+//! nobody.
 
 use crate::inventory::{Entry, Inventory, Refusal};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The one that is changed, and what the other one does not have yet.
+/// Inventories that were seen before. While somebody looks at one of them, the other one is changed.
+const FORMERS_MAX: usize = 2;
+/// Changes that an inventory may lack to be brought up to what is shown; with more it is dropped, and copied when
+/// it is needed.
+const MISSING_MAX: usize = 100_000;
+
+/// The one that is changed, and what the others do not have yet.
 #[derive(Debug)]
 pub(super) struct Twin {
     /// What is shown.
     shown: Arc<Inventory>,
-    /// Ahead of what is shown by `batch`; none while both are the same.
+    /// Ahead of what is shown by the batch; none while both are the same.
     work: Option<Inventory>,
-    /// Entries since what is shown.
-    batch: Vec<Entry>,
-    /// What was shown before, and the entries that it lacks.
-    former: Option<(Arc<Inventory>, Vec<Entry>)>,
+    /// What was shown before, the oldest first.
+    formers: VecDeque<Arc<Inventory>>,
+    /// The entries that one of these lacks, and behind them the batch: entries since what is shown.
+    entries: VecDeque<Entry>,
+    /// How many of them are the batch.
+    batch: usize,
+    /// Changes of all of them.
+    changes: usize,
+    /// Copies that were made of everything.
+    copies: u64,
 }
 
 impl Twin {
     pub fn new(shown: Arc<Inventory>) -> Twin {
-        Twin { shown, work: None, batch: Vec::new(), former: None }
+        let (formers, entries) = (VecDeque::new(), VecDeque::new());
+        Twin { shown, work: None, formers, entries, batch: 0, changes: 0, copies: 0 }
     }
 
     /// With all entries so far.
     pub fn newest(&self) -> &Inventory {
         self.work.as_ref().unwrap_or(&self.shown)
+    }
+
+    /// Copies that were made of the whole inventory, since the start.
+    pub fn copies(&self) -> u64 {
+        self.copies
     }
 
     /// Does what entries say.
@@ -38,39 +58,51 @@ impl Twin {
             return Err(why);
         }
         self.work = Some(work);
-        self.batch.extend_from_slice(entries);
+        self.entries.extend(entries.iter().cloned());
+        self.batch += entries.len();
+        self.changes += entries.iter().map(|entry| entry.changes.len()).sum::<usize>();
         Ok(())
     }
 
     /// Undoes the last entries, so many of them.
     pub fn undo(&mut self, entries: usize) {
-        self.batch.truncate(self.batch.len() - entries);
+        let undone = self.entries.drain(self.entries.len() - entries..);
+        self.changes -= undone.map(|entry| entry.changes.len()).sum::<usize>();
+        self.batch -= entries;
         self.work = None;
         self.restore();
     }
 
     /// The one to be changed again, with the entries that were not shown yet.
     fn restore(&mut self) {
-        if !self.batch.is_empty() {
+        if self.batch > 0 {
             self.work = Some(self.another());
         }
     }
 
     /// What is shown, with the batch: what was shown before brought up to it, or a copy if somebody still looks at
-    /// that.
+    /// all of those.
     fn another(&mut self) -> Inventory {
-        let free = self.former.take().and_then(|(former, missing)| Some((Arc::try_unwrap(former).ok()?, missing)));
-        let brought = free.and_then(|(mut inventory, missing)| {
-            missing.iter().try_for_each(|entry| inventory.apply(entry)).ok().map(|()| inventory)
-        });
-        let mut inventory = brought.unwrap_or_else(|| (*self.shown).clone());
-        for entry in &self.batch {
+        let mut inventory = self.free().unwrap_or_else(|| self.copy());
+        for entry in &self.entries {
             // They were applied to the same state before.
-            if inventory.apply(entry).is_err() {
+            if entry.sequence > inventory.sequence() && inventory.apply(entry).is_err() {
                 tracing::error!("graphs: entry {} is not to be repeated", entry.sequence);
             }
         }
         inventory
+    }
+
+    fn copy(&mut self) -> Inventory {
+        self.copies += 1;
+        (*self.shown).clone()
+    }
+
+    /// What was shown before at which nobody looks any more: the one that lacks least.
+    fn free(&mut self) -> Option<Inventory> {
+        let free = self.formers.iter().rposition(|former| Arc::strong_count(former) == 1)?;
+        // Nobody can have got it since: another one is shown.
+        Arc::try_unwrap(self.formers.remove(free)?).ok()
     }
 
     /// Shows what there is.
@@ -78,7 +110,20 @@ impl Twin {
         let Some(work) = self.work.take() else { return };
         let before = core::mem::replace(&mut self.shown, Arc::new(work));
         *to.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&self.shown);
-        self.former = Some((before, core::mem::take(&mut self.batch)));
+        self.batch = 0;
+        self.formers.push_back(before);
+        while self.formers.len() > FORMERS_MAX || (self.changes > MISSING_MAX && !self.formers.is_empty()) {
+            self.formers.pop_front();
+            self.forget();
+        }
+        self.forget();
+    }
+
+    /// Forgets the entries that nobody lacks.
+    fn forget(&mut self) {
+        let oldest = self.formers.front().unwrap_or(&self.shown).sequence();
+        let known = self.entries.iter().take_while(|entry| entry.sequence <= oldest).count();
+        self.changes -= self.entries.drain(..known).map(|entry| entry.changes.len()).sum::<usize>();
     }
 }
 
@@ -115,6 +160,51 @@ mod tests {
         for (number, seen) in looks_on {
             assert_eq!((seen.sequence(), seen.devices().len() as u64), (number, number));
         }
+    }
+
+    #[test]
+    fn all_is_copied_no_more_often_than_somebody_keeps_looking_at_it() {
+        let (mut twin, shown) = (Twin::new(Arc::default()), Mutex::new(Arc::<Inventory>::default()));
+        let mut number = 0;
+        let mut turns = |twin: &mut Twin, turns: u64| {
+            for _ in 0..turns {
+                number += 1;
+                twin.apply(&[entry(number, &format!("device-{number}"))]).unwrap();
+                twin.show(&shown);
+                assert_eq!((twin.newest().sequence(), twin.newest().devices().len() as u64), (number, number));
+            }
+            Arc::clone(&shown.lock().unwrap())
+        };
+        turns(&mut twin, 100);
+        assert_eq!(twin.copies(), 1, "the one to begin with");
+        // Who looks on over many changes costs one copy; then there are enough of them.
+        for _ in 0..20 {
+            let looks_on = turns(&mut twin, 1);
+            turns(&mut twin, 10);
+            drop(looks_on);
+        }
+        assert_eq!(twin.copies(), 2);
+        assert!(twin.entries.len() <= 11 && twin.changes <= 11, "{twin:?}");
+    }
+
+    #[test]
+    fn what_lacks_too_much_is_not_brought_up_and_no_entries_are_kept_for_it() {
+        let (mut twin, shown) = (Twin::new(Arc::default()), Mutex::new(Arc::<Inventory>::default()));
+        let many = (1..=MISSING_MAX as u32 + 1).map(|id| {
+            let device = Box::new(Device::new(&format!("device-{id}"), "127.0.0.1"));
+            Change::Device { id, device }
+        });
+        let large = Entry { sequence: 1, at_ms: 0, by: "test".into(), changes: many.collect() };
+        twin.apply(&[large]).unwrap();
+        twin.show(&shown);
+        assert_eq!((twin.formers.len(), twin.entries.len(), twin.changes), (0, 0, 0));
+        let name = |number: u64| format!("device-{number}");
+        let more = Change::Device { id: MISSING_MAX as u32 + 2, device: Box::new(Device::new("more", "127.0.0.1")) };
+        twin.apply(&[Entry { sequence: 2, at_ms: 0, by: "test".into(), changes: vec![more] }]).unwrap();
+        twin.show(&shown);
+        let now = shown.lock().unwrap();
+        assert!(now.device_named("more").is_some() && now.device_named(&name(MISSING_MAX as u64 + 1)).is_some());
+        assert_eq!(twin.copies(), 2);
     }
 
     #[test]

@@ -161,6 +161,11 @@ impl Running {
             Sample::gauge("trunkline_graph_probe_outstanding", help, count as f64).label("kind", kind)
         }));
         let counters = [
+            (
+                "trunkline_graph_inventory_copies_total",
+                "times the whole inventory was copied, as others looked at it while it changed",
+                status.inventory_copies,
+            ),
             ("trunkline_graph_samples_total", "samples taken into the journal", journal.samples),
             ("trunkline_graph_samples_dropped_total", "samples dropped: the disk was behind or full", journal.dropped),
             (

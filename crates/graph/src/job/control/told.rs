@@ -162,6 +162,7 @@ pub fn status(status: &Status) -> Value {
     let files = &status.files.counters;
     json!({
         "sequence": status.sequence,
+        "inventory_copies": status.inventory_copies,
         "devices": {
             "all": status.devices,
             "polled": status.polled,

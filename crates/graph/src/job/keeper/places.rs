@@ -124,11 +124,15 @@ impl Places {
     /// Looks at a file, or makes it so that `at` is its first sample; whether it was made. It is there when it was
     /// settled.
     pub fn find(&mut self, shared: &Shared, source: u32, at: Time) -> Result<bool, NoFile> {
-        let (inventory, library) = (shared.inventory(), shared.library());
-        let device = inventory.sources().get(source).ok_or(NoFile::Gone)?.device;
-        let path = shared.folder.join(files::path(device, source));
+        // The inventory is held no longer than this: while it is, the owner cannot go on with that copy of it.
+        let library = shared.library();
+        let (path, template) = {
+            let inventory = shared.inventory();
+            let device = inventory.sources().get(source).ok_or(NoFile::Gone)?.device;
+            let path = shared.folder.join(files::path(device, source));
+            (path, targets::template(&inventory, &library, source))
+        };
         let never = |why: String| NoFile::Never(format!("{}: {why}", path.display()));
-        let template = targets::template(&inventory, &library, source);
         let template = template.ok_or_else(|| never("its data template is not there".to_owned()))?;
         let found = match RrdFile::open(&path) {
             Err(Fault::Io(error)) if error.kind() == ErrorKind::NotFound => {
