@@ -4,6 +4,7 @@
 #   make demo       build, make a seeded capture, read it, show the calls and one ladder; then a simulated network in
 #                   the browser
 #   make test       every test of the workspace, the fuzz corpora replayed, what threads meet at tried in every order
+#   make tests      builds all tests and runs none
 #   make lint       the project's own rules, rustfmt, clippy, cargo deny
 #   make accuracy   our figures against an oracle's, capture by capture: docs/accuracy.md
 #   make bench      reading, capturing, recording, finding, the web, the cache beside other programs: bench/*.md; as
@@ -24,7 +25,7 @@ BENCH ?=
 # What the pages are made from.
 UI_SOURCES = $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path 'ui/dist/*' -not -path 'ui/e2e/*')
 
-.PHONY: help ui build demo test lint accuracy bench fuzz clean
+.PHONY: help ui build demo tests test lint accuracy bench fuzz clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -49,11 +50,13 @@ demo: build
 	scripts/setup demo
 	scripts/demo
 
-test: ui
+tests: ui
 	scripts/setup test
+	cargo test --locked --workspace --no-run
+
+test: tests
+	scripts/beside cargo xtask loom -- cargo test --locked --workspace --no-fail-fast
 	cd ui && npm test --silent
-	cargo test --locked --workspace --no-fail-fast
-	cargo xtask loom
 	cd ui && TRUNKLINE_BIN=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/trunkline npm run --silent e2e
 
 lint:

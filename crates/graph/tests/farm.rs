@@ -238,7 +238,10 @@ impl World {
         let late_ms_max = if is_lossy { PARTS_MS } else { ANSWER_MS };
         let moments = known.asked.iter().rev().filter(|asked| **asked <= at_ms && at_ms - **asked <= late_ms_max);
         let Some(asked) = moments.clone().find(|asked| truth(**asked) == told) else {
-            panic!("device {device}, interface {interface}, {counter:?}: {told}, not {:?}", truth(at_ms));
+            let fault = self.farm.fault(device);
+            let before = known.asked.iter().rev().find(|asked| truth(**asked) == told).map(|asked| at_ms - asked);
+            let now = truth(at_ms);
+            panic!("device {device} ({fault:?}), interface {interface}, {counter:?}: {told}, not {now}: of {before:?} ms before");
         };
         known.torn += u64::from(at_ms - asked > ANSWER_MS);
         known.exact += 1;

@@ -33,6 +33,8 @@ const SNAPSHOT_EVERY: u64 = 10_000;
 const PATIENCE: Duration = Duration::from_secs(3600);
 /// How long it waits for the disk before it does what does not need it.
 const DISK_PATIENCE: Duration = Duration::from_secs(5);
+/// After this long without changes it lets go of memory that is for many of them.
+const CALM: Duration = Duration::from_secs(10);
 
 type Reply = SyncSender<Result<Done, Undone>>;
 
@@ -111,6 +113,8 @@ pub(super) struct Owner {
     exploring: Exploring,
     /// What follows when the entries of this turn are on disk.
     turn: Turn,
+    /// When the last changes were made.
+    changed_at: Instant,
     snapshot_at: u64,
     snapshot: Option<JoinHandle<()>>,
 }
@@ -165,6 +169,7 @@ impl Owner {
             probed: BTreeSet::new(),
             exploring: Exploring::new(explore_every),
             turn: Turn::default(),
+            changed_at: Instant::now(),
             snapshot_at,
             snapshot: None,
         })
@@ -190,7 +195,14 @@ impl Owner {
     /// Hears what came together; whether it goes on.
     fn listen(&mut self, hears: &Receiver<ToOwner>) -> bool {
         self.explore_due();
-        let longest = if self.log.durable() < self.turn.last { DISK_PATIENCE } else { PATIENCE };
+        if self.changed_at.elapsed() >= CALM {
+            self.twin.rest();
+        }
+        let longest = match self.twin.has_spare() {
+            _ if self.log.durable() < self.turn.last => DISK_PATIENCE,
+            true => CALM,
+            false => PATIENCE,
+        };
         let mut told = match hears.recv_timeout(self.exploring.patience(Instant::now()).min(longest)) {
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return false,
@@ -301,6 +313,7 @@ impl Owner {
         let entries = Entry::of_changes(sequence + 1, at_ms, by, changes.clone());
         let follows = Follows::of(self.twin.newest(), &changes);
         self.twin.apply(&entries)?;
+        self.changed_at = Instant::now();
         let records: Vec<Vec<u8>> = entries.iter().map(Entry::encode).collect();
         match self.log.append(records.iter().map(Vec::as_slice)) {
             Ok(last) => self.turn.last = last,

@@ -83,14 +83,25 @@ impl Twin {
     /// What is shown, with the batch: what was shown before brought up to it, or a copy if somebody still looks at
     /// all of those.
     fn another(&mut self) -> Inventory {
-        let mut inventory = self.free().unwrap_or_else(|| self.copy());
-        for entry in &self.entries {
+        if let Some(former) = self.free().and_then(|former| self.brought(former).ok()) {
+            return former;
+        }
+        let copy = self.copy();
+        self.brought(copy).unwrap_or_else(|why| {
             // They were applied to the same state before.
-            if entry.sequence > inventory.sequence() && inventory.apply(entry).is_err() {
-                tracing::error!("graphs: entry {} is not to be repeated", entry.sequence);
+            tracing::error!("graphs: entries of the inventory are not to be repeated: {why}");
+            self.copy()
+        })
+    }
+
+    /// With the entries that it lacks.
+    fn brought(&self, mut inventory: Inventory) -> Result<Inventory, Refusal> {
+        for entry in &self.entries {
+            if entry.sequence > inventory.sequence() {
+                inventory.apply(entry)?;
             }
         }
-        inventory
+        Ok(inventory)
     }
 
     fn copy(&mut self) -> Inventory {
@@ -115,6 +126,19 @@ impl Twin {
         while self.formers.len() > FORMERS_MAX || (self.changes > MISSING_MAX && !self.formers.is_empty()) {
             self.formers.pop_front();
             self.forget();
+        }
+        self.forget();
+    }
+
+    /// Whether there are more than are needed where nobody looks on.
+    pub fn has_spare(&self) -> bool {
+        self.formers.len() > 1
+    }
+
+    /// Lets go of what is only needed while others look on and all changes.
+    pub fn rest(&mut self) {
+        while self.has_spare() {
+            self.formers.pop_front();
         }
         self.forget();
     }
@@ -185,6 +209,12 @@ mod tests {
         }
         assert_eq!(twin.copies(), 2);
         assert!(twin.entries.len() <= 11 && twin.changes <= 11, "{twin:?}");
+        // What was for them goes when it is calm, and those that are left do.
+        assert!(twin.has_spare());
+        twin.rest();
+        assert!(!twin.has_spare() && twin.entries.len() == 1, "{twin:?}");
+        turns(&mut twin, 10);
+        assert_eq!(twin.copies(), 2);
     }
 
     #[test]
