@@ -22,7 +22,7 @@ const PARTS_MS: i64 = 12_000;
 /// What an answer takes at most.
 const ANSWER_MS: i64 = 1_000;
 /// Moments at which a device was asked that are remembered.
-const ASKED: usize = 200;
+const ASKED: usize = 5000;
 
 const WIDE: [(Counter, u32); 2] = [(Counter::InOctets, 6), (Counter::OutOctets, 10)];
 const NARROW: [(Counter, u32); 8] = [
