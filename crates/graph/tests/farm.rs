@@ -241,7 +241,9 @@ impl World {
             let fault = self.farm.fault(device);
             let before = known.asked.iter().rev().find(|asked| truth(**asked) == told).map(|asked| at_ms - asked);
             let now = truth(at_ms);
-            panic!("device {device} ({fault:?}), interface {interface}, {counter:?}: {told}, not {now}: of {before:?} ms before");
+            panic!(
+                "device {device} ({fault:?}), interface {interface}, {counter:?}: {told}, not {now}: of {before:?} ms before"
+            );
         };
         known.torn += u64::from(at_ms - asked > ANSWER_MS);
         known.exact += 1;
