@@ -348,6 +348,7 @@ impl Owner {
         let is_durable = self.log.durable() >= last;
         if is_durable {
             self.twin.show(&self.shared.inventory);
+            self.shared.owner.lock().unwrap_or_else(PoisonError::into_inner).copies = self.twin.copies();
         }
         for (reply, done) in core::mem::take(&mut self.turn.replies) {
             let done = done.and_then(|done| if is_durable { Ok(done) } else { Err(Undone::Doubtful) });
@@ -456,7 +457,6 @@ impl Owner {
         shown.nameless = self.addresses.values().filter(|(.., address)| address.is_none()).count();
         shown.unfound.retain(|device, _| matches!(self.addresses.get(device), Some((.., None))));
         shown.unasked = self.unasked.len();
-        shown.copies = self.twin.copies();
     }
 
     /// Where a device is; a name is looked up, and the device polled when it is known.

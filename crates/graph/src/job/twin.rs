@@ -23,18 +23,13 @@ pub(super) struct Twin {
     formers: VecDeque<Arc<Inventory>>,
     /// The entries that one of these lacks, and behind them the batch: entries since what is shown.
     entries: VecDeque<Entry>,
-    /// How many of them are the batch.
-    batch: usize,
-    /// Changes of all of them.
-    changes: usize,
     /// Copies that were made of everything.
     copies: u64,
 }
 
 impl Twin {
     pub fn new(shown: Arc<Inventory>) -> Twin {
-        let (formers, entries) = (VecDeque::new(), VecDeque::new());
-        Twin { shown, work: None, formers, entries, batch: 0, changes: 0, copies: 0 }
+        Twin { shown, work: None, formers: VecDeque::new(), entries: VecDeque::new(), copies: 0 }
     }
 
     /// With all entries so far.
@@ -59,23 +54,19 @@ impl Twin {
         }
         self.work = Some(work);
         self.entries.extend(entries.iter().cloned());
-        self.batch += entries.len();
-        self.changes += entries.iter().map(|entry| entry.changes.len()).sum::<usize>();
         Ok(())
     }
 
     /// Undoes the last entries, so many of them.
     pub fn undo(&mut self, entries: usize) {
-        let undone = self.entries.drain(self.entries.len() - entries..);
-        self.changes -= undone.map(|entry| entry.changes.len()).sum::<usize>();
-        self.batch -= entries;
+        self.entries.truncate(self.entries.len() - entries);
         self.work = None;
         self.restore();
     }
 
     /// The one to be changed again, with the entries that were not shown yet.
     fn restore(&mut self) {
-        if self.batch > 0 {
+        if self.entries.back().is_some_and(|entry| entry.sequence > self.shown.sequence()) {
             self.work = Some(self.another());
         }
     }
@@ -121,13 +112,17 @@ impl Twin {
         let Some(work) = self.work.take() else { return };
         let before = core::mem::replace(&mut self.shown, Arc::new(work));
         *to.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&self.shown);
-        self.batch = 0;
         self.formers.push_back(before);
-        while self.formers.len() > FORMERS_MAX || (self.changes > MISSING_MAX && !self.formers.is_empty()) {
+        self.forget();
+        while self.formers.len() > FORMERS_MAX || self.missing() > MISSING_MAX {
             self.formers.pop_front();
             self.forget();
         }
-        self.forget();
+    }
+
+    /// Changes that the oldest one lacks.
+    fn missing(&self) -> usize {
+        self.entries.iter().map(|entry| entry.changes.len()).sum()
     }
 
     /// Whether there are more than are needed where nobody looks on.
@@ -147,7 +142,7 @@ impl Twin {
     fn forget(&mut self) {
         let oldest = self.formers.front().unwrap_or(&self.shown).sequence();
         let known = self.entries.iter().take_while(|entry| entry.sequence <= oldest).count();
-        self.changes -= self.entries.drain(..known).map(|entry| entry.changes.len()).sum::<usize>();
+        self.entries.drain(..known);
     }
 }
 
@@ -208,7 +203,7 @@ mod tests {
             drop(looks_on);
         }
         assert_eq!(twin.copies(), 2);
-        assert!(twin.entries.len() <= 11 && twin.changes <= 11, "{twin:?}");
+        assert!(twin.entries.len() <= 11 && twin.missing() <= 11, "{twin:?}");
         // What was for them goes when it is calm, and those that are left do.
         assert!(twin.has_spare());
         twin.rest();
@@ -227,7 +222,7 @@ mod tests {
         let large = Entry { sequence: 1, at_ms: 0, by: "test".into(), changes: many.collect() };
         twin.apply(&[large]).unwrap();
         twin.show(&shown);
-        assert_eq!((twin.formers.len(), twin.entries.len(), twin.changes), (0, 0, 0));
+        assert_eq!((twin.formers.len(), twin.entries.len(), twin.missing()), (0, 0, 0));
         let name = |number: u64| format!("device-{number}");
         let more = Change::Device { id: MISSING_MAX as u32 + 2, device: Box::new(Device::new("more", "127.0.0.1")) };
         twin.apply(&[Entry { sequence: 2, at_ms: 0, by: "test".into(), changes: vec![more] }]).unwrap();
