@@ -192,7 +192,7 @@ fn answers_are_as_they_are_checked_in() {
     check_in(&answers, "tests/answers.json");
 }
 
-/// `UPDATE_ANSWERS=1 cargo test -p trunkline-alert --test answers` writes the file anew.
+/// `UPDATE_ANSWERS=1 cargo test -p trunkline-alert --test all answers::` writes the file anew.
 fn check_in(answers: &[Value], path: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     if std::env::var_os("UPDATE_ANSWERS").is_some() {

@@ -477,7 +477,7 @@ fn graphs_of_many_are_made_changed_and_reported() {
 }
 
 /// The web's tests answer with these, so that what the web reads is what is told here.
-/// `UPDATE_ANSWERS=1 cargo test -p trunkline-graph --test answers` writes the file anew.
+/// `UPDATE_ANSWERS=1 cargo test -p trunkline-graph --test all answers::` writes the file anew.
 #[test]
 fn what_the_web_is_tested_with_is_what_is_told() {
     let mut shown = Shown::new();

@@ -279,7 +279,7 @@ fn every_value_of_three_days_is_the_truth() {
     is_the_truth(61, 6, 3);
 }
 
-/// `cargo test -p trunkline-graph --test farm -- --ignored --nocapture`
+/// `cargo test -p trunkline-graph --test all farm:: -- --ignored --nocapture`
 #[test]
 #[ignore = "takes minutes"]
 fn every_value_of_five_hundred_devices_with_fifty_interfaces_is_the_truth() {

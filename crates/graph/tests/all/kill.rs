@@ -1,6 +1,6 @@
 //! `kill -9` at any time: every sample that was told to be on disk is in its file, once and with its time, also where
 //! that was made just then, and every order that was answered holds.
-//! `TRUNKLINE_KILLS=300 cargo test -p trunkline-graph --test kill` for the long run.
+//! `TRUNKLINE_KILLS=300 cargo test -p trunkline-graph --test all kill::` for the long run.
 
 use crate::world;
 use std::io::{BufRead, BufReader, Write};

@@ -138,7 +138,7 @@ fn killed_twenty_times() {
     killed(20);
 }
 
-/// As often as issue 3 asks: `cargo test -p trunkline-record --test crash -- --ignored`.
+/// As often as issue 3 asks: `cargo test -p trunkline-record --test all crash:: -- --ignored`.
 #[test]
 #[ignore = "takes minutes"]
 fn killed_two_hundred_times() {

@@ -42,7 +42,7 @@ fn octets_of_other_protocols() {
     }
 }
 
-/// Makes the corpora anew: `cargo test -p trunkline-record --test replay -- --ignored`.
+/// Makes the corpora anew: `cargo test -p trunkline-record --test all replay:: -- --ignored`.
 #[test]
 #[ignore = "writes into fuzz/corpus"]
 fn make_corpora() {

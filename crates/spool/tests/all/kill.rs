@@ -67,7 +67,7 @@ fn killed_a_few_times() {
     killed(8, 1);
 }
 
-/// As often as issue 3 asks: `cargo test -p trunkline-spool --test kill -- --ignored`.
+/// As often as issue 3 asks: `cargo test -p trunkline-spool --test all kill:: -- --ignored`.
 #[test]
 #[ignore = "takes minutes"]
 fn killed_many_times() {

@@ -1,4 +1,4 @@
-//! A real file system that runs full. Needs root: `cargo test -p trunkline-spool --test small_disk -- --ignored`.
+//! A real file system that runs full. Needs root: `cargo test -p trunkline-spool --test all small_disk:: -- --ignored`.
 
 use crate::support;
 use std::path::{Path, PathBuf};

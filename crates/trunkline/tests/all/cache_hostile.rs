@@ -199,7 +199,7 @@ fn memory_stays_within_its_limit_and_others_are_served() {
 }
 
 /// An item of nearly 1 GiB comes and goes by the network, and one octet more than fits does not.
-/// `cargo test -p trunkline --test cache_hostile -- --ignored`
+/// `cargo test -p trunkline --test all cache_hostile:: -- --ignored`
 #[test]
 #[ignore = "takes 2 GiB of memory"]
 fn an_item_of_a_gibibyte() {

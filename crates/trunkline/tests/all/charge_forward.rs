@@ -1,7 +1,7 @@
 //! A charging node that sends its records on to two charging gateways, all three killed again and again while clients
 //! charge: at the end each record is with one of the gateways, once.
 //!
-//! `TRUNKLINE_KILLS=300 cargo test -p trunkline --test charge_forward` for the long run.
+//! `TRUNKLINE_KILLS=300 cargo test -p trunkline --test all charge_forward::` for the long run.
 
 use crate::gtpp;
 use crate::gy;

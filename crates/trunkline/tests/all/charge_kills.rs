@@ -1,7 +1,7 @@
 //! A charging node that is killed again and again while clients charge, each message doubled by chance: at the end the
 //! ledger is the sum of the answers that were given, to the octet, and the record files are the ledger.
 //!
-//! `TRUNKLINE_KILLS=300 cargo test -p trunkline --test charge_kills` for the long run.
+//! `TRUNKLINE_KILLS=300 cargo test -p trunkline --test all charge_kills::` for the long run.
 
 use crate::gy;
 use gy::{Client, Node, Recorded, imsi};

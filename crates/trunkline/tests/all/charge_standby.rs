@@ -2,7 +2,7 @@
 //! again, while clients charge, each message doubled by chance: at the end both ledgers are the same, entry by entry,
 //! and are the sum of the answers that were given, to the octet. So are the record files of both, octet by octet.
 //!
-//! `TRUNKLINE_KILLS=300 cargo test -p trunkline --test charge_standby` for the long run.
+//! `TRUNKLINE_KILLS=300 cargo test -p trunkline --test all charge_standby::` for the long run.
 
 use crate::gtpp;
 use crate::gy;

@@ -5,7 +5,7 @@ use crate::schema::document;
 use crate::world::World;
 use std::path::Path;
 
-/// `UPDATE_OPENAPI=1 cargo test -p trunkline-web --test web` writes the file anew.
+/// `UPDATE_OPENAPI=1 cargo test -p trunkline-web --test all` writes the file anew.
 #[test]
 fn the_document_is_checked_in() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("openapi.json");
@@ -16,7 +16,7 @@ fn the_document_is_checked_in() {
     let known = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         known == text,
-        "openapi.json is not what the program serves: UPDATE_OPENAPI=1 cargo test -p trunkline-web --test web"
+        "openapi.json is not what the program serves: UPDATE_OPENAPI=1 cargo test -p trunkline-web --test all"
     );
 }
 
