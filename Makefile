@@ -25,7 +25,11 @@ BENCH ?=
 # What the pages are made from.
 UI_SOURCES = $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path 'ui/dist/*' -not -path 'ui/e2e/*')
 
-.PHONY: help ui build demo tests test lint accuracy bench fuzz clean
+# The program that the tests have built: built by itself it would be compiled once more.
+PROGRAM = $(abspath $(or $(CARGO_TARGET_DIR),target))/debug/trunkline
+
+.PHONY: help setup ui build demo tests test test-programs test-pages test-browser lint tidy fmt clippy deny accuracy bench fuzz
+.PHONY: clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -50,21 +54,45 @@ demo: build
 	scripts/setup demo
 	scripts/demo
 
+# All that is installed for building, testing and checking.
+setup:
+	scripts/setup test
+	scripts/setup lint
+	scripts/setup ui
+
 tests: ui
 	scripts/setup test
-	cargo test --locked --workspace --no-run
+	scripts/step build cargo nextest run --locked --workspace --tests --no-run --timings
 
-test: tests
-	scripts/beside cargo xtask loom -- cargo test --locked --workspace --no-fail-fast
-	cd ui && npm test --silent
-	cd ui && TRUNKLINE_BIN=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/trunkline npm run --silent e2e
+# Loom's models want nothing but a processor, and get what tests leave of it.
+test-programs: tests
+	scripts/beside scripts/step loom cargo xtask loom -- scripts/step tests cargo nextest run --locked --workspace --tests
 
-lint:
+test-pages: ui
+	cd ui && ../scripts/step pages npm test --silent
+
+test-browser: tests
+	cd ui && TRUNKLINE_BIN=$(PROGRAM) ../scripts/step browser npm run --silent e2e
+
+test: test-programs test-pages test-browser
+
+lint: tidy fmt clippy deny
+
+tidy:
+	scripts/setup build
+	scripts/step tidy cargo xtask tidy
+
+fmt:
 	scripts/setup lint
-	cargo xtask tidy
-	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets -- -D warnings
-	scripts/deny
+	scripts/step fmt cargo fmt --all --check
+
+clippy:
+	scripts/setup lint
+	scripts/step clippy cargo clippy --locked --workspace --all-targets -- -D warnings
+
+deny:
+	scripts/setup lint
+	scripts/step deny scripts/deny
 
 accuracy:
 	scripts/setup build
