@@ -8,6 +8,7 @@ mod picture;
 mod repository;
 mod soak;
 mod tidy;
+mod times;
 
 use repository::Repository;
 use std::process::ExitCode;
@@ -20,6 +21,8 @@ cargo xtask bench [--quick] [read|live|log|find|search|web|cache|route|charge ..
 cargo xtask loom [NAME ...]     what threads meet at, in every order that loom finds
 cargo xtask loom --breaks [WORD ...]
                                the same with the code broken on purpose: each break must be found
+cargo xtask times [--steps FILE] [--table FILE] [--timings FILE] ... [--junit NAME=FILE] ... [--list FILE] [--write]
+                               what a run of .ci/run took and how many tests passed; --write renews .ci/times.tsv
 cargo xtask soak cache [--minutes 20] [--program FILE]
                                servers with little memory under load for long: nothing wrong, memory flat
 cargo xtask picture            what `trunkline call` prints, for the README: docs/call.svg";
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         "accuracy" => accuracy::command(&repository, options),
         "picture" => picture::command(&repository, options),
         "soak" => soak::command(&repository, options),
+        "times" => times::command(&repository, options),
         "loom" => models::command(&repository, options),
         "bench" => bench::command(&repository, options),
         "help" | "--help" | "-h" => {
