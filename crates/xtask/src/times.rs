@@ -35,10 +35,10 @@ struct Options {
     write: bool,
 }
 
-/// Prints the report; false if a test failed or a file could not be read.
+/// Prints the report; false if a step or a test failed, or a file could not be read or written.
 ///
 /// # Errors
-/// A wrong option; with `--write` also a failed step, or a table that cannot be written.
+/// A wrong option.
 pub fn command(repository: &Repository, options: &[String]) -> Result<bool, String> {
     let options = Options::parse(options)?;
     let mut problems = Vec::new();
@@ -60,11 +60,12 @@ pub fn command(repository: &Repository, options: &[String]) -> Result<bool, Stri
     for step in &unexplained {
         println!("step '{step}' FAILED and no test did: it is counted as one that failed");
     }
-    if options.write {
-        write(repository, &options.table, &steps)?;
+    let written = if options.write { write(repository, &options.table, &steps) } else { Ok(()) };
+    if let Err(reason) = &written {
+        println!("{reason}");
     }
     println!("{}", results::sum(&cases, lost + unexplained.len()));
-    Ok(problems.is_empty() && unexplained.is_empty() && !failed)
+    Ok(problems.is_empty() && unexplained.is_empty() && written.is_ok() && !failed)
 }
 
 impl Options {

@@ -17,7 +17,7 @@ const IN_PART: &str = "SKIPPED IN PART: ";
 pub struct Case {
     /// Its crate, or the name of its file of results.
     pub of: String,
-    /// The program that holds it and its name there, as nextest shows it.
+    /// The program or the file of results that holds it, and its name there.
     pub name: String,
     pub seconds: f64,
     pub outcome: Outcome,
@@ -45,8 +45,26 @@ pub fn parse(name: &str, text: &str) -> Result<Vec<Case>, String> {
     if !matches!(root.tag_name().name(), "testsuites" | "testsuite") {
         return Err(format!("1: <{}>, expected <testsuites>", root.tag_name().name()));
     }
-    let cases = root.descendants().filter(|node| node.has_tag_name("testcase"));
-    cases.map(|node| case(name, nextest, node)).collect()
+    let nodes = root.descendants().filter(|node| node.has_tag_name("testcase"));
+    let mut cases = nodes.map(|node| case(name, nextest, node)).collect::<Result<Vec<_>, _>>()?;
+    let untold = failures_untold(root, &cases);
+    cases.extend((0..untold).map(|_| Case {
+        of: name.to_owned(),
+        name: format!("{name}: a test failed beside its subtests"),
+        seconds: 0.0,
+        outcome: Outcome::Failed,
+    }));
+    Ok(cases)
+}
+
+/// node says of a test with subtests only how these ended; that it failed itself shows in the sum at the end alone,
+/// a comment that counts each test with a failed subtest, too.
+fn failures_untold(root: Node<'_, '_>, cases: &[Case]) -> usize {
+    let comments = root.children().filter(Node::is_comment).filter_map(|comment| comment.text());
+    let failed = comments.filter_map(|text| text.trim().strip_prefix("fail ")?.parse::<usize>().ok()).sum::<usize>();
+    let has_failed = |suite: &Node<'_, '_>| suite.descendants().any(|node| node.has_tag_name("failure"));
+    let suites = root.descendants().filter(|node| node.has_tag_name("testsuite")).filter(has_failed).count();
+    failed.saturating_sub(suites + count(cases.iter())[1])
 }
 
 fn case(name: &str, nextest: bool, node: Node<'_, '_>) -> Result<Case, String> {
@@ -57,7 +75,16 @@ fn case(name: &str, nextest: bool, node: Node<'_, '_>) -> Result<Case, String> {
     let of = if nextest { program.split("::").next().unwrap_or(program) } else { name };
     let time = node.attribute("time").unwrap_or("0");
     let seconds = time.parse().map_err(|_| format!("{row}: '{time}' is no number of seconds"))?;
-    let full = if program.is_empty() { test.to_owned() } else { format!("{program} {test}") };
+    let full = match nextest {
+        true => format!("{program} {test}"),
+        false => {
+            let suites = node.ancestors().filter(|suite| suite.has_tag_name("testsuite"));
+            let mut path: Vec<&str> = suites.filter_map(|suite| suite.attribute("name")).collect();
+            path.reverse();
+            path.push(test);
+            format!("{name}: {}", path.join(" > "))
+        }
+    };
     Ok(Case { of: of.to_owned(), name: full, seconds, outcome: outcome(node) })
 }
 
@@ -228,7 +255,9 @@ SKIPPED IN PART: no Go
     <testcase name="mail" time="0.1" classname="test"><skipped type="skipped" message="no mail server"/></testcase>
   </testsuite>
   <testcase name="later" time="0" classname="test"><skipped type="skipped" message="true"/></testcase>
-  <!-- tests 3 -->
+  <testsuite name="mine" time="0.5" tests="1" failures="0"><testcase name="own" time="0.1" classname="test"/></testsuite>
+  <!-- tests 6 -->
+  <!-- fail 3 -->
 </testsuites>"#;
 
     #[test]
@@ -253,7 +282,10 @@ SKIPPED IN PART: no Go
         assert!(cases.iter().all(|case| case.of == "browser"));
         assert_eq!(cases[1].outcome, Outcome::Skipped("no mail server".to_owned()));
         assert_eq!(cases[2].outcome, Outcome::Skipped("no reason given".to_owned()));
-        assert_eq!(sum(&cases, 0), "0 passed, 1 failed, 2 skipped");
+        assert_eq!((cases[0].name.as_str(), cases[2].name.as_str()), ("browser: alerts > silence", "browser: later"));
+        // 'silence', 'alerts' for it, and 'mine', which the file does not say.
+        assert_eq!(cases[4].name, "browser: a test failed beside its subtests");
+        assert_eq!(sum(&cases, 0), "1 passed, 2 failed, 2 skipped");
     }
 
     #[test]
