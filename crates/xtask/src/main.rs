@@ -1,8 +1,10 @@
-//! Checks and chores of the project: `cargo xtask tidy`, `accuracy`, `bench`, `loom`, `picture`, `soak`.
+//! Checks and chores of the project: `cargo xtask tidy`, `check`, `times`, `accuracy`, `bench`, `loom`, `picture`,
+//! `soak`.
 #![forbid(unsafe_code)]
 
 mod accuracy;
 mod bench;
+mod check;
 mod models;
 mod picture;
 mod repository;
@@ -15,6 +17,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 cargo xtask tidy [--fix]        the project's own rules: who may depend on whom, names, widths, paths; --fix mends some
+cargo xtask check [--all]       format, tidy, clippy and tests of what changed; --all tests what depends on it, too
 cargo xtask accuracy [--write]  our figures against the oracle's; --write renews docs/accuracy.md
 cargo xtask bench [--quick] [read|live|log|find|search|web|cache|route|charge ...]
                                our figures beside other programs': bench/*.md; all of them, or those that are named
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         "accuracy" => accuracy::command(&repository, options),
         "picture" => picture::command(&repository, options),
         "soak" => soak::command(&repository, options),
+        "check" => check::command(&repository, options),
         "times" => times::command(&repository, options),
         "loom" => models::command(&repository, options),
         "bench" => bench::command(&repository, options),

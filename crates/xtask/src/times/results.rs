@@ -255,7 +255,9 @@ SKIPPED IN PART: no Go
     <testcase name="mail" time="0.1" classname="test"><skipped type="skipped" message="no mail server"/></testcase>
   </testsuite>
   <testcase name="later" time="0" classname="test"><skipped type="skipped" message="true"/></testcase>
-  <testsuite name="mine" time="0.5" tests="1" failures="0"><testcase name="own" time="0.1" classname="test"/></testsuite>
+  <testsuite name="mine" time="0.5" tests="1" failures="0">
+    <testcase name="own" time="0.1" classname="test"/>
+  </testsuite>
   <!-- tests 6 -->
   <!-- fail 3 -->
 </testsuites>"#;
