@@ -4,6 +4,8 @@
 #   make demo       build, make a seeded capture, read it, show the calls and one ladder; then a simulated network in
 #                   the browser
 #   make test       every test of the workspace, the fuzz corpora replayed, what threads meet at tried in every order
+#   make check      before a commit: format, tidy, clippy and tests of the crates that changed, what depends on them
+#                   compiled; ALL=1 runs the tests of what depends on them, too
 #   make tests      builds all tests and runs none
 #   make lint       the project's own rules, rustfmt, clippy, cargo deny
 #   make accuracy   our figures against an oracle's, capture by capture: docs/accuracy.md
@@ -20,12 +22,13 @@ SECONDS_EACH ?= 600
 FUZZ_JOBS ?= 2
 TARGETS ?=
 BENCH ?=
+ALL ?=
 
 .DEFAULT_GOAL := help
 # What the pages are made from.
 UI_SOURCES = $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path 'ui/dist/*' -not -path 'ui/e2e/*')
 
-.PHONY: help ui build demo tests test lint accuracy bench fuzz clean
+.PHONY: help ui build demo check tests test lint accuracy bench fuzz clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -49,6 +52,12 @@ build: ui
 demo: build
 	scripts/setup demo
 	scripts/demo
+
+# The pages are built if they are not there; otherwise the ones that are there do.
+check: ui/node_modules/.package-lock.json
+	scripts/setup test
+	@[ -e ui/dist/index.html ] || $(MAKE) ui
+	cargo xtask check $(if $(ALL),--all)
 
 tests: ui
 	scripts/setup test
