@@ -5,7 +5,7 @@ mod crates;
 mod touched;
 
 use crate::repository::{self, Repository};
-use crate::tidy;
+use crate::{features, tidy};
 use changes::Changes;
 use crates::Crates;
 use std::collections::BTreeSet;
@@ -33,11 +33,11 @@ pub fn command(repository: &Repository, options: &[String]) -> Result<bool, Stri
     let touched = touched::find(&changes.paths, &crates, &texts);
     let plan = Plan::new(&touched, &crates, all);
     let steps = plan.steps(repository)?;
-    println!("compared with {}: {} changed files", changes.compared_with, changes.paths.len());
+    println!("compared with {}: changed files: {}", changes.compared_with, changes.paths.len());
     print!("{}", touched.describe());
     println!("will run:");
     for step in &steps {
-        println!("  {:<7} {}", step.name, step.why);
+        println!("  {:<8} {}", step.name, step.why);
     }
     let results: Vec<(&str, bool, f64)> = steps.iter().map(|step| step.run(repository)).collect();
     let failed: Vec<&str> = results.iter().filter(|(_, passed, _)| !passed).map(|(name, ..)| *name).collect();
@@ -62,6 +62,8 @@ struct Plan {
     dependents: BTreeSet<String>,
     pages: bool,
     scripts: Vec<String>,
+    /// Whether a manifest or the lock file changed.
+    manifests: bool,
     /// Whether these are all crates of the workspace.
     workspace: bool,
 }
@@ -76,6 +78,8 @@ struct Step {
 enum Work {
     /// The project's own rules, by this program.
     Tidy,
+    /// The features of foreign crates, by this program.
+    Features,
     /// Commands in a folder below the root, one after the other.
     Commands(&'static str, Vec<Vec<String>>),
 }
@@ -95,6 +99,7 @@ impl Plan {
             dependents,
             pages: touched.pages.is_some(),
             scripts: touched.scripts.clone(),
+            manifests: touched.manifests(),
         }
     }
 
@@ -110,6 +115,9 @@ impl Plan {
             add("format", "all crates".to_owned(), Work::Commands("", vec![words("cargo fmt --all --check")]));
         }
         add("tidy", "the rules of the project, all files".to_owned(), Work::Tidy);
+        if self.manifests {
+            add("features", "manifests changed: does -p build what the workspace builds?".to_owned(), Work::Features);
+        }
         if !self.scripts.is_empty() {
             add("shell", self.scripts.join(", "), Work::Commands("", shell_commands(&self.scripts)));
         }
@@ -176,13 +184,8 @@ impl Step {
     fn run(&self, repository: &Repository) -> (&'static str, bool, f64) {
         let begin = Instant::now();
         let passed = match &self.work {
-            Work::Tidy => {
-                println!("\n== tidy");
-                tidy::command(repository, &[]).unwrap_or_else(|error| {
-                    println!("tidy: {error}");
-                    false
-                })
-            }
+            Work::Tidy => self.own(|| tidy::command(repository, &[])),
+            Work::Features => self.own(|| features::command(repository, &[])),
             Work::Commands(folder, commands) => {
                 // All of them, whatever fails.
                 commands.iter().filter(|command| !run(repository, folder, command)).count() == 0
@@ -191,6 +194,15 @@ impl Step {
         let seconds = begin.elapsed().as_secs_f64();
         println!("== {}: {}, {seconds:.0} s", self.name, if passed { "passed" } else { "FAILED" });
         (self.name, passed, seconds)
+    }
+
+    /// Runs a task of this program; an error of it is a failure.
+    fn own(&self, task: impl FnOnce() -> Result<bool, String>) -> bool {
+        println!("\n== {}", self.name);
+        task().unwrap_or_else(|error| {
+            println!("{}: {error}", self.name);
+            false
+        })
     }
 }
 

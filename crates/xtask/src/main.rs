@@ -1,10 +1,11 @@
-//! Checks and chores of the project: `cargo xtask tidy`, `check`, `times`, `accuracy`, `bench`, `loom`, `picture`,
-//! `soak`.
+//! Checks and chores of the project: `cargo xtask tidy`, `check`, `features`, `times`, `accuracy`, `bench`, `loom`,
+//! `picture`, `soak`.
 #![forbid(unsafe_code)]
 
 mod accuracy;
 mod bench;
 mod check;
+mod features;
 mod models;
 mod picture;
 mod repository;
@@ -24,6 +25,7 @@ cargo xtask bench [--quick] [read|live|log|find|search|web|cache|route|charge ..
 cargo xtask loom [NAME ...]     what threads meet at, in every order that loom finds
 cargo xtask loom --breaks [WORD ...]
                                the same with the code broken on purpose: each break must be found
+cargo xtask features           whether -p CRATE builds foreign crates as the workspace does, or all once more
 cargo xtask times [--steps FILE] [--table FILE] [--timings FILE] ... [--junit NAME=FILE] ... [--list FILE] [--write]
                                what a run of .ci/run took and how many tests passed; --write renews .ci/times.tsv
 cargo xtask soak cache [--minutes 20] [--program FILE]
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         "picture" => picture::command(&repository, options),
         "soak" => soak::command(&repository, options),
         "check" => check::command(&repository, options),
+        "features" => features::command(&repository, options),
         "times" => times::command(&repository, options),
         "loom" => models::command(&repository, options),
         "bench" => bench::command(&repository, options),

@@ -107,6 +107,12 @@ fn resolve(from: &str, literal: &str) -> Option<String> {
 }
 
 impl Touched {
+    /// Whether a manifest or the lock file is among what changed.
+    pub fn manifests(&self) -> bool {
+        let mut paths = self.everything.iter().chain(self.crates.values()).flatten();
+        paths.any(|path| path == "Cargo.lock" || path == "Cargo.toml" || path.ends_with("/Cargo.toml"))
+    }
+
     /// A line for each part that is touched, and why.
     pub fn describe(&self) -> String {
         let mut text = String::new();
@@ -186,6 +192,8 @@ mod tests {
         {
             assert_eq!(all(path), Some(vec![path.to_owned()]), "{path}");
         }
+        assert!(touched(&["Cargo.lock"]).manifests() && touched(&["crates/graph/Cargo.toml"]).manifests());
+        assert!(!touched(&["crates/graph/src/lib.rs", "fuzz/Cargo.toml", ".cargo/config.toml"]).manifests());
         assert_eq!([all("crates/graph/Cargo.toml"), all("fuzz/Cargo.toml"), all("README.md")], [None, None, None]);
     }
 
