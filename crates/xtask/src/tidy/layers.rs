@@ -19,8 +19,9 @@ pub const UNSAFE_ALLOWED: &[&str] = &["capture", "net", "spool"];
 fn allowed(name: &str) -> Option<Vec<&'static str>> {
     let below = |layers: &[&[&'static str]]| layers.concat();
     Some(match name {
-        "wire" | "audio" | "kit" | "features" | "ui-embed" | "xtask" => vec![],
+        "wire" | "audio" | "kit" | "ui-embed" | "xtask" => vec![],
         "sim" => below(&[PURE]),
+        "features" => vec!["kit"],
         "web" => below(&[PURE, &["kit", "store", "spool", "ui-embed"]]),
         "trunkline" => below(&[PURE, ENGINES, JOBS, &["kit", "sim", "web", "ui-embed"]]),
         name if ENGINES.contains(&name) => below(&[PURE, &["kit"]]),
