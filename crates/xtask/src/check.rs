@@ -90,7 +90,8 @@ impl Plan {
             Some(_) => crates.folders().map(str::to_owned).collect(),
             None => touched.crates.keys().cloned().collect(),
         };
-        let dependents: BTreeSet<String> = crates.dependents(&own).difference(&own).cloned().collect();
+        let built = if touched.everything.is_some() { own.clone() } else { touched.built() };
+        let dependents: BTreeSet<String> = crates.dependents(&built).difference(&own).cloned().collect();
         let compiled: BTreeSet<String> = own.union(&dependents).cloned().collect();
         Plan {
             tested: if all { compiled.clone() } else { own },
@@ -162,20 +163,15 @@ impl Plan {
 
     /// What a whole run has beside this one, and how to run it.
     fn not_run(&self, crates: &Crates) -> String {
-        let mut missing = Vec::new();
-        match crates.folders().count() - self.tested.len() {
-            0 => {}
-            others if self.tested.is_empty() => missing.push(format!("the tests of the {others} crates")),
-            others => missing.push(format!("the tests of the other {others} crates")),
-        }
-        if !self.pages {
-            missing.push("the tests of the pages".to_owned());
-        }
-        missing.push("browser tests".to_owned());
-        missing.push("loom's models (all of it: make test)".to_owned());
-        missing.push("cargo deny (make lint)".to_owned());
-        missing.push("the accuracy figures (cargo xtask accuracy)".to_owned());
-        missing.join(", ")
+        let others = match crates.folders().count() - self.tested.len() {
+            0 => None,
+            all if self.tested.is_empty() => Some(format!("the tests of the {all} crates")),
+            others => Some(format!("the tests of the other {others} crates")),
+        };
+        let pages = (!self.pages).then(|| "the tests of the pages".to_owned());
+        let tests: Vec<String> = others.into_iter().chain(pages).chain(["browser tests".to_owned()]).collect();
+        let tests = tests.join(", ");
+        format!("{tests}, loom's models: make test; cargo deny: make lint; accuracy: cargo xtask accuracy")
     }
 }
 
@@ -301,9 +297,18 @@ mod tests {
         assert_eq!((few.tested.clone(), few.compiled.clone()), (set(&["graph"]), set(&["graph", "trunkline"])));
         assert_eq!(few.why_compiled(), "graph, and what depends on it: trunkline");
         assert_eq!(few.packages(&few.tested), ["--package", "trunkline-graph"]);
-        assert!(few.not_run(&crates).starts_with("the tests of the other 3 crates, the tests of the pages, browser"));
+        assert!(
+            few.not_run(&crates)
+                .starts_with("the tests of the other 3 crates, the tests of the pages, browser tests, loom")
+        );
         let (more, _) = plan(&["crates/graph/src/lib.rs"], true);
         assert_eq!(more.tested, set(&["graph", "trunkline"]));
+    }
+
+    #[test]
+    fn nothing_depends_on_tests() {
+        let (plan, _) = plan(&["crates/graph/tests/all/main.rs", "fuzz/corpus/wire_sip/1"], true);
+        assert_eq!((plan.tested, plan.compiled), (set(&["graph", "wire"]), set(&["graph", "wire"])));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::PATHS_NAMED;
 use super::crates::Crates;
 use crate::repository::Text;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// Files of the root that every crate is built with.
@@ -65,6 +65,12 @@ fn owner(path: &str) -> Option<&str> {
     }
 }
 
+/// Whether only tests and examples of a crate have a file.
+fn is_for_tests(path: &str) -> bool {
+    let folder = path.split('/').nth(2).filter(|_| path.starts_with("crates/"));
+    path.starts_with("fuzz/corpus/") || matches!(folder, Some("tests" | "examples" | "benches"))
+}
+
 fn is_script(path: &str, texts: &[Text]) -> bool {
     let text = texts.iter().find(|text| text.path == path);
     text.and_then(|text| text.text.lines().next()).is_some_and(|line| line.starts_with("#!") && line.ends_with("bash"))
@@ -107,6 +113,12 @@ fn resolve(from: &str, literal: &str) -> Option<String> {
 }
 
 impl Touched {
+    /// The crates that others are built with anew: something changed beside tests and examples.
+    pub fn built(&self) -> BTreeSet<String> {
+        let built = self.crates.iter().filter(|(_, paths)| !paths.iter().all(|path| is_for_tests(path)));
+        built.map(|(folder, _)| folder.clone()).collect()
+    }
+
     /// Whether a manifest or the lock file is among what changed.
     pub fn manifests(&self) -> bool {
         let mut paths = self.everything.iter().chain(self.crates.values()).flatten();
