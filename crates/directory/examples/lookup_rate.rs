@@ -5,7 +5,7 @@
 //! of the client and that of the servers, in user and system mode.
 
 #[allow(dead_code, reason = "the tests use all of it")]
-#[path = "../tests/slapd/world.rs"]
+#[path = "../tests/all/slapd/world.rs"]
 mod world;
 
 use rand::rngs::StdRng;

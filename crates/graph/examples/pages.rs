@@ -1,7 +1,7 @@
 //! How long pages of graphs take to be answered: 60 previews of a day, one graph over five years, a search among
 //! 100,000 graphs. `cargo run --release -p trunkline-graph --example pages`
 
-#[path = "../tests/house/mod.rs"]
+#[path = "../tests/all/house/mod.rs"]
 mod house;
 
 use house::House;

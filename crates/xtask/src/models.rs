@@ -28,7 +28,7 @@ pub struct Models {
 pub const MODELS: [Models; 2] = [
     Models {
         folder: "crates/cache",
-        source: "crates/cache/tests/loom.rs",
+        source: "crates/cache/tests/loom/main.rs",
         breaks: "crates/cache/tests/loom/breaks.toml",
         package: "trunkline-cache",
         target: &["--test", "loom"],

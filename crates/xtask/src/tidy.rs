@@ -2,6 +2,7 @@
 
 mod breaks;
 mod fuzz;
+mod groups;
 mod layers;
 mod length;
 mod links;
@@ -77,17 +78,19 @@ fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     length::check(&texts, &mut findings);
     breaks::check(&texts, &mut findings);
     fuzz::check(repository, &paths, &texts, &mut findings);
+    groups::check(&texts, &mut findings);
     findings.sort();
     Ok(findings)
 }
 
-/// Mends what needs no thought: wide comments and prose, the list of fuzz targets, the lengths of long files that
-/// shrank.
+/// Mends what needs no thought: wide comments and prose, the list of fuzz targets, the runner's test groups,
+/// the lengths of long files that shrank.
 fn fix(repository: &Repository) -> Result<(), String> {
     let paths = repository.paths()?;
     let texts = repository.texts(&paths);
     width::fix(repository, &texts)?;
     fuzz::fix(repository, &paths, &texts)?;
+    groups::fix(repository, &texts)?;
     length::fix(repository, &texts)
 }
 

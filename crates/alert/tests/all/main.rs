@@ -1,0 +1,8 @@
+//! All integration tests of alert, one binary: it is linked once, and what tests share is compiled once.
+
+mod answers;
+mod channels;
+mod crash;
+mod replay;
+mod report;
+mod world;

@@ -1,0 +1,9 @@
+//! All integration tests of calls, one binary: it is linked once, and what tests share is compiled once.
+
+mod captures;
+mod live;
+mod losses;
+mod replay;
+mod tap;
+mod truth;
+mod world;

@@ -1,0 +1,32 @@
+//! All integration tests of charge, one binary: it is linked once, and what tests share is compiled once.
+
+mod compare;
+mod directory;
+mod gateway_network;
+mod gateway_rules;
+mod interleavings;
+mod ledger;
+mod network;
+mod node;
+mod node_calls;
+mod node_disk;
+mod node_records;
+mod node_strays;
+mod node_tls;
+mod payers;
+mod plan_file;
+mod rating;
+mod recorded;
+mod records;
+mod records_of_several;
+mod reference;
+mod replay;
+mod served;
+mod sessions;
+#[allow(dead_code, reason = "the directory's own tests take the rest")]
+#[path = "../../../directory/tests/all/slapd/world.rs"]
+mod slapd;
+mod tryout;
+mod voice;
+#[path = "../../../commit/tests/all/world/mod.rs"]
+mod world;

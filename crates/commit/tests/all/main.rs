@@ -1,0 +1,7 @@
+//! All integration tests of commit, one binary: it is linked once, and what tests share is compiled once.
+
+mod committer;
+mod copy;
+mod crashes;
+mod follow;
+mod world;

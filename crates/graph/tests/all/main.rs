@@ -1,0 +1,20 @@
+//! All integration tests of graph, one binary: it is linked once, and what tests share is compiled once.
+
+mod answers;
+mod around;
+mod cacti;
+mod expressions;
+mod farm;
+mod full;
+mod house;
+mod kill;
+mod metrics;
+mod objects;
+mod picture;
+mod polling;
+mod probes;
+mod realtime;
+mod replay;
+mod run;
+mod scope;
+mod world;

@@ -1,0 +1,250 @@
+//! `trunkline run` when something goes wrong: a configuration that changes, disks that are full, a store that fails,
+//! `kill -9`. Needs root, iproute2 and util-linux; without, it says so and is skipped.
+
+use crate::wire;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use wire::{Wire, calls, packets_of, recorded_once, text, trunkline};
+
+/// Packets that the first lane took.
+const RING: &str = "trunkline_capture_ring_packets_total{lane=\"0\"}";
+/// Packets that are not to be recorded.
+const LEFT_OUT: &str = "trunkline_record_left_out_packets_total{lane=\"0\"}";
+
+/// Of the sums of a table: `sum(count)` of losses by place, and so on.
+fn sum(wire: &Wire, data: &Path, sql: &str) -> u64 {
+    let line = wire.trunkline(&["sql", "--data", text(data), "--json", &format!("SELECT coalesce({sql}, 0) AS n")]);
+    serde_json::from_str::<Value>(line.trim()).unwrap()["n"].as_u64().unwrap()
+}
+
+fn sent(replayed: &Value) -> u64 {
+    replayed["packets"].as_u64().unwrap()
+}
+
+#[test]
+fn a_configuration_that_changes_is_followed_as_far_as_it_can_be() {
+    let Some(wire) = Wire::lay("reload") else { return };
+    let config = |more: &str| {
+        let text =
+            format!("[capture]\nlanes = 1\n{more}[metrics]\nlisten = \"unix:{}\"\n", text(&wire.path("metrics")));
+        text.to_owned()
+    };
+    let world = wire.world("world.pcap", &["--calls", "10"]);
+    let mut running = wire.run("data", &config("[record]\nsegment-time = \"1 min\"\n[record.rtp]\nsnap = \"whole\"\n"));
+    let first = sent(&wire.replay(&world, "max"));
+    wire.until("all is seen", |w| w.metric(RING) >= first as f64);
+    // What can be followed, what cannot, and what nobody can.
+    let file = wire.path("data.toml");
+    let rules = "ring = \"64 MiB\"\n[record]\nsegment-time = \"30 s\"\nclasses = [\"sip\"]\n[log]\nlevel = \"debug\"\n";
+    std::fs::write(&file, config(rules)).unwrap();
+    running.signal(Signal::HUP);
+    let said = running.hear("ring stays").join("\n");
+    for line in [
+        "record.segment-time was \"1 min\", is now \"30 s\"",
+        "record.classes was",
+        "log.level was \"info\", is now \"debug\"",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    assert!(said.contains("capture.ring stays \"128 MiB\" until the next start (\"64 MiB\" is asked for)"), "{said}");
+    std::fs::write(&file, config("[record]\nsegment-time = \"1 year\"\nclases = []\n")).unwrap();
+    running.signal(Signal::HUP);
+    let said = running.hear("kept as it was").join("\n");
+    assert!(said.contains("the configuration is kept as it was"), "{said}");
+    let rtp = "trunkline_record_rtp_packets_total{lane=\"0\"}";
+    let before = wire.metric(rtp);
+    let second = sent(&wire.replay(&world, "max"));
+    wire.until("all is seen", |w| w.metric(RING) >= (first + second) as f64);
+    wire.until("what was left out is counted", |w| w.metric(LEFT_OUT) > 0.0);
+    // The rule was followed: of the second time RTP is not in the log, and that is no loss.
+    let (code, said) = running.end();
+    assert_eq!(code, 0, "{said:#?}");
+    let data = wire.path("data");
+    let recorded = |expression: &str| {
+        let out = wire.path("out.pcapng");
+        trunkline(&["extract", "--data", text(&data), "-w", text(&out), expression]);
+        packets_of(&out)
+    };
+    let sip = recorded("port 5060");
+    assert!(before > 0.0 && sip > 0 && sip % 2 == 0, "{sip}");
+    assert_eq!(recorded("") - sip, first - sip / 2);
+}
+
+#[test]
+fn a_full_disk_stops_the_log_alone_and_it_goes_on_by_itself() {
+    let Some(mut wire) = Wire::lay("full") else { return };
+    let worlds: Vec<_> = ["1", "2", "3"]
+        .map(|seed| wire.world(&format!("{seed}.pcap"), &["--seed", seed, "--calls", "6"]))
+        .into_iter()
+        .collect();
+    // The packet log leaves 256 MiB of each disk to others.
+    if wire.mount("data", 320 << 10).is_none() {
+        return;
+    }
+    let config = format!(
+        "[capture]\nlanes = 1\n[record]\nsegment-size = \"1 MiB\"\nlimit = \"1 GiB\"\nmemory = \"16 MiB\"\n\
+         [log]\nstatus-every = \"1 s\"\n[metrics]\nlisten = \"unix:{}\"\n",
+        text(&wire.path("metrics"))
+    );
+    let mut running = wire.run("data", &config);
+    let mut total = 0;
+    let mut replay = |wire: &Wire, world: &Path| {
+        total += sent(&wire.replay(world, "max"));
+        wire.until("all is seen", |w| w.metric(RING) >= total as f64);
+        total
+    };
+    replay(&wire, &worlds[0]);
+    assert!(wire.get("/healthz").starts_with("HTTP/1.1 200 "), "{}", wire.get("/healthz"));
+    // Else room is made by deleting what there is.
+    let data = wire.path("data");
+    wire.trunkline(&["packets", "pin", "--from", "2020-01-01", "--to", "2100-01-01", "--data", text(&data)]);
+    let ballast = wire.disk().fill();
+    replay(&wire, &worlds[1]);
+    let lost = |w: &Wire| {
+        let all = w.get("/metrics");
+        let lines = all.lines().filter(|line| line.starts_with("trunkline_record_dropped_packets_total{"));
+        lines.map(|line| line.split(' ').nth(1).unwrap().parse::<u64>().unwrap()).sum::<u64>()
+    };
+    wire.until("the loss is counted", |w| lost(w) > 0);
+    wire.until("it is not healthy", |w| w.get("/healthz").starts_with("HTTP/1.1 503 "));
+    running.hear("lost disk");
+    // What is not recorded is analysed: calls are up.
+    assert!(wire.metric("trunkline_calls_open_calls") >= 12.0);
+    std::fs::remove_file(ballast).unwrap();
+    wire.until("it is healthy again", |w| w.get("/healthz").starts_with("HTTP/1.1 200 "));
+    let before = lost(&wire);
+    let total = replay(&wire, &worlds[2]);
+    let (code, said) = running.end();
+    assert_eq!(code, 3, "{said:#?}");
+    assert!(said.iter().any(|line| line.contains("the disk failed or was full")), "{said:#?}");
+    let not_recorded = sum(&wire, &data, "(SELECT sum(count) FROM losses WHERE place IN ('disk', 'buffer'))");
+    assert_eq!(not_recorded, before, "nothing is lost once there is room");
+    assert_eq!(sum(&wire, &data, "(SELECT count(*) FROM losses WHERE place NOT IN ('disk', 'buffer'))"), 0);
+    recorded_once(&wire.seen("data"), &serde_json::json!({ "packets": total - not_recorded }));
+    let live = calls(&wire.trunkline(&["calls", "--data", text(&data), "--json", "--limit", "1000"]));
+    assert_eq!(live.len(), 18, "calls of the time without room are there");
+}
+
+#[test]
+fn what_the_end_finds_lost_is_told_in_rows_too() {
+    let Some(mut wire) = Wire::lay("late") else { return };
+    let world = wire.world("world.pcap", &["--seed", "4", "--calls", "6"]);
+    if wire.mount("data", 320 << 10).is_none() {
+        return;
+    }
+    // Segments grow and are closed at the end alone.
+    let config = format!(
+        "[capture]\nlanes = 1\n[record]\nlimit = \"1 GiB\"\nflush = \"10 s\"\n[metrics]\nlisten = \"unix:{}\"\n",
+        text(&wire.path("metrics"))
+    );
+    let running = wire.run("data", &config);
+    let data = wire.path("data");
+    let ballast = wire.disk().fill();
+    let total = sent(&wire.replay(&world, "max"));
+    wire.until("all is seen", |w| w.metric(RING) >= total as f64);
+    let (code, said) = running.end();
+    assert_eq!(code, 3, "{said:#?}");
+    std::fs::remove_file(ballast).unwrap();
+    // Rows waited on the full disk, in room that was reserved.
+    assert_eq!(wire.run("data", &config).end().0, 0);
+    let not_recorded = sum(&wire, &data, "(SELECT sum(count) FROM losses WHERE place IN ('disk', 'buffer'))");
+    assert!(not_recorded > 0, "{said:#?}");
+    recorded_once(&wire.seen("data"), &serde_json::json!({ "packets": total - not_recorded }));
+}
+
+#[test]
+fn rows_that_wait_on_disk_survive_kill_9_and_go_in_once() {
+    let Some(mut wire) = Wire::lay("rows") else { return };
+    let short = ["--set", "duration.min_s=4", "--set", "duration.mean_s=4", "--set", "duration.max_s=5"];
+    let world = wire.world("world.pcap", &[&["--calls", "10", "--rate", "10"], &short[..]].concat());
+    let expected = calls(&trunkline(&["read", text(&world), "--json", "--no-store"]));
+    std::fs::create_dir_all(wire.path("data")).unwrap();
+    if wire.mount("data/store", 4096).is_none() {
+        return;
+    }
+    let config = format!("[capture]\nlanes = 1\n[metrics]\nlisten = \"unix:{}\"\n", text(&wire.path("metrics")));
+    let mut running = wire.run("data", &config);
+    let ballast = wire.disk().fill();
+    wire.replay(&world, "1x");
+    wire.until("calls are over", |w| w.metric("trunkline_calls_finished_calls_total") >= expected.len() as f64);
+    wire.until("rows wait on disk", |w| {
+        w.metric("trunkline_store_journal_waiting_rows") >= expected.len() as f64
+            && w.metric("trunkline_store_waiting_rows") == 0.0
+    });
+    // kill -9 costs the last second: rows are handed over each half of one.
+    std::thread::park_timeout(Duration::from_millis(1500));
+    assert_eq!(wire.metric("trunkline_store_usable"), 0.0);
+    assert!(wire.get("/healthz").contains("\nstore: "), "{}", wire.get("/healthz"));
+    running.child.kill().unwrap();
+    running.child.wait().unwrap();
+    let journal = wire.path("data/spool/rows.journal");
+    assert!(std::fs::metadata(&journal).unwrap().len() > 1000);
+    // The next start cannot write them either, and keeps them.
+    let (code, said) = wire.run("data", &config).end();
+    assert!(code == 3 && said.iter().any(|line| line.contains("on disk for the next start")), "{said:#?}");
+    std::fs::remove_file(ballast).unwrap();
+    let mut running = wire.run("data", &config);
+    assert!(running.said.iter().any(|line| line.contains("left waiting go into the store now")), "{:#?}", running.said);
+    wire.until("all are stored", |w| w.metric("trunkline_store_journal_waiting_rows") == 0.0);
+    let stored = wire.metric("trunkline_store_rows_total");
+    assert!(stored >= expected.len() as f64 && wire.metric("trunkline_store_usable") == 1.0);
+    running.child.kill().unwrap();
+    running.child.wait().unwrap();
+    let folder = wire.path("data");
+    let live = calls(&wire.trunkline(&["calls", "--data", text(&folder), "--json", "--limit", "1000"]));
+    assert_eq!(live.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+    assert_eq!(sum(&wire, &folder, "(SELECT sum(started) FROM minutes)"), expected.len() as u64, "each once");
+    assert_eq!(sum(&wire, &folder, "(SELECT count(*) FROM calls)"), expected.len() as u64);
+}
+
+#[test]
+fn metrics_are_what_prometheus_takes() {
+    let Some(wire) = Wire::lay("metrics") else { return };
+    let config = format!("[capture]\nlanes = 2\n[metrics]\nlisten = \"unix:{}\"\n", text(&wire.path("metrics")));
+    let running = wire.run("data", &config);
+    let sent = sent(&wire.replay(&wire.world("world.pcap", &["--calls", "3"]), "max")) as f64;
+    let lane = |w: &Wire, n: u32| w.metric(&format!("trunkline_capture_ring_packets_total{{lane=\"{n}\"}}"));
+    wire.until("all is seen", |w| lane(w, 0) + lane(w, 1) >= sent);
+    let answer = wire.get("/metrics");
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    for name in [
+        "trunkline_calls_tap_mirror_lost_packets_total 0",
+        "trunkline_calls_tap_hole_lost_packets_total 0",
+        "trunkline_capture_card_lost_packets_total{interface=\"in\"} 0",
+        "trunkline_capture_damaged_packets_total{interface=\"in\"} 0",
+        "trunkline_capture_kernel_lost_packets_total{interface=\"in\"} 0",
+        "trunkline_store_usable 1",
+        "process_cpu_seconds_total ",
+        "process_resident_memory_bytes ",
+        "process_virtual_memory_bytes ",
+        "process_open_fds ",
+        "process_max_fds ",
+        "process_start_time_seconds ",
+        "process_threads ",
+        &format!("trunkline_build_info{{version=\"{}\",", env!("CARGO_PKG_VERSION")),
+    ] {
+        assert!(body.lines().any(|line| line.starts_with(name)), "{name}: {body}");
+    }
+    if let Some(complaints) = promtool(body) {
+        assert_eq!(complaints, "");
+    }
+    let (code, said) = running.end();
+    assert_eq!(code, 0, "{said:#?}");
+}
+
+/// What `promtool check metrics` has against a text, if the machine has it.
+fn promtool(body: &str) -> Option<String> {
+    let mut command = Command::new("promtool");
+    command.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(mut child) = command.spawn() else {
+        println!("skipped: no promtool");
+        return None;
+    };
+    child.stdin.take().unwrap().write_all(body.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    Some(String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr))
+}

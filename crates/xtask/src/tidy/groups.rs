@@ -1,0 +1,185 @@
+//! Test groups: which tests may run beside others. A source file names the group of its tests, or of one test, in a
+//! comment with the reason; the runner's configuration gets a filter for each.
+//!
+//! * no group: the test computes; as many run at once as there are processors.
+//! * `waits`: the test mostly waits, for clocks or other programs; several run beside those that compute.
+//! * `alone`: the test loads the machine, measures, or fails when it does not get its share; nothing runs beside it.
+//!
+//! `//! Test group: waits: polls every second` in the file's first comment is about all its tests, and those of modules
+//! below it; `// Test group: alone: measures memory` above a test is about that test.
+
+use super::{Finding, lines};
+use crate::repository::{Repository, Text};
+use std::fmt::Write as _;
+
+const CONFIGURATION: &str = ".config/nextest.toml";
+/// In the configuration, what follows this line is made by `cargo xtask tidy --fix`.
+const MADE_BELOW: &str =
+    "# Made by `cargo xtask tidy --fix` from the test groups named in sources: do not edit below.\n";
+/// Written in two parts so that this file names no group.
+const MARK: &str = concat!("Test gr", "oup: ");
+/// The groups, with what the runner is told of their tests.
+const GROUPS: [(&str, &str); 2] = [
+    ("alone", "threads-required = \"num-test-threads\"\npriority = -100\ntest-group = \"@global\"\n"),
+    ("waits", "priority = 100\ntest-group = \"@global\"\n"),
+];
+/// All other tests, last.
+const REST: &str = "\n[[profile.default.overrides]]\nfilter = 'all()'\ntest-group = \"computes\"\n";
+
+/// A group that a file names.
+struct Named<'a> {
+    path: &'a str,
+    line: usize,
+    group: &'a str,
+    reason: &'a str,
+    /// The test; none if it is all of the file.
+    test: Option<&'a str>,
+}
+
+/// Checks that named groups exist, say why, and are what the runner is told.
+pub fn check(texts: &[Text], findings: &mut Vec<Finding>) {
+    for named in texts.iter().flat_map(named) {
+        if !GROUPS.iter().any(|(group, _)| *group == named.group) {
+            let what = format!("'{}' is no test group: alone, waits, or none", named.group);
+            findings.push(Finding::new(named.path, named.line, what));
+        } else if named.reason.is_empty() {
+            findings.push(Finding::new(named.path, named.line, "a test group needs its reason: \"alone: why\""));
+        } else if place(named.path).is_none() {
+            findings.push(Finding::new(named.path, named.line, "no test of a crate stands here"));
+        }
+    }
+    let Some(configuration) = texts.iter().find(|t| t.path == CONFIGURATION) else { return };
+    if configuration.text != made(&configuration.text, texts) {
+        let what = "its filters are not the groups that sources name: cargo xtask tidy --fix";
+        findings.push(Finding::new(CONFIGURATION, 0, what));
+    }
+}
+
+/// Writes the filters anew.
+///
+/// # Errors
+/// The configuration cannot be written.
+pub fn fix(repository: &Repository, texts: &[Text]) -> Result<(), String> {
+    let Some(configuration) = texts.iter().find(|t| t.path == CONFIGURATION) else { return Ok(()) };
+    let text = made(&configuration.text, texts);
+    std::fs::write(repository.path(CONFIGURATION), text).map_err(|e| format!("{CONFIGURATION}: {e}"))
+}
+
+/// The configuration as it should be. The runner takes the first filter that fits: single tests stand before files,
+/// and modules before those that they are in.
+fn made(configuration: &str, texts: &[Text]) -> String {
+    let mut filters: Vec<(bool, usize, String, &str)> = Vec::new();
+    for named in texts.iter().flat_map(named) {
+        let Some((binary, module)) = place(named.path) else { continue };
+        let Some((_, told)) = GROUPS.iter().find(|(group, _)| *group == named.group) else { continue };
+        let inside = if module.is_empty() { String::new() } else { format!("{module}::") };
+        let test = named.test.map_or_else(String::new, |test| format!("(.*::)?{test}$"));
+        let filter = format!("binary_id(={binary}) & test(/^{inside}{test}/)");
+        filters.push((named.test.is_none(), usize::MAX - module.matches("::").count(), filter, told));
+    }
+    filters.sort();
+    let head = configuration.split(MADE_BELOW).next().unwrap_or(configuration);
+    let mut text = format!("{head}{MADE_BELOW}");
+    for (_, _, filter, told) in filters {
+        let _ = write!(text, "\n[[profile.default.overrides]]\nfilter = '{filter}'\n{told}");
+    }
+    text + REST
+}
+
+/// The groups that a Rust file names.
+fn named(text: &Text) -> Vec<Named<'_>> {
+    if !text.path.ends_with(".rs") || !text.text.contains(MARK) {
+        return Vec::new();
+    }
+    let is_comment = |line: &str| line.is_empty() || line.starts_with("//") || line.starts_with("#!");
+    let head = lines(text).find(|(_, line)| !is_comment(line.trim())).map_or(usize::MAX, |(number, _)| number);
+    let mut found = Vec::new();
+    for (number, line) in lines(text) {
+        let Some(rest) =
+            line.trim().strip_prefix("//").and_then(|l| l.trim_start_matches(['/', '!']).trim().strip_prefix(MARK))
+        else {
+            continue;
+        };
+        let (group, reason) = rest.split_once(':').unwrap_or((rest, ""));
+        let test = (number > head).then(|| {
+            let mut functions = lines(text).skip(number).filter_map(|(_, line)| name_of_function(line.trim()));
+            functions.next().unwrap_or("")
+        });
+        found.push(Named { path: &text.path, line: number, group: group.trim(), reason: reason.trim(), test });
+    }
+    found
+}
+
+/// The name of the function that a line begins.
+fn name_of_function(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("pub ").unwrap_or(line);
+    rest.strip_prefix("async ").unwrap_or(rest).strip_prefix("fn ")?.split(['(', '<']).next()
+}
+
+/// The runner's name of the program that the tests of a file are in, and the file's module in it.
+fn place(path: &str) -> Option<(String, String)> {
+    let (folder, inside) = super::crate_of(path)?;
+    let package = match folder {
+        "trunkline" | "xtask" => folder.to_owned(),
+        _ => format!("trunkline-{folder}"),
+    };
+    let (binary, file) = match (inside.strip_prefix("tests/all/"), inside.strip_prefix("src/")) {
+        (Some(file), _) => (format!("{package}::all"), file),
+        (_, Some(file)) if package == folder => (format!("{package}::bin/{package}"), file),
+        (_, Some(file)) => (package, file),
+        _ => return None,
+    };
+    let file = file.strip_suffix(".rs")?;
+    let module = file.strip_suffix("/mod").unwrap_or(file);
+    let module = if ["lib", "main", "mod"].contains(&module) { "" } else { module };
+    Some((binary, module.replace('/', "::")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(path: &str, text: &str) -> Text {
+        Text { path: path.to_owned(), text: text.to_owned() }
+    }
+
+    fn line(group: &str) -> String {
+        format!("{MARK}{group}")
+    }
+
+    #[test]
+    fn files_and_single_tests_become_filters() {
+        let file =
+            text("crates/graph/tests/all/kill.rs", &format!("//! Kills.\n//! {}\n\nuse a;\n", line("alone: kills")));
+        let one = format!("mod tests {{\n    // {}\n    #[test]\n    fn sleeps() {{}}\n}}\n", line("waits: a clock"));
+        let one = text("crates/trunkline/src/run/mod.rs", &one);
+        let made = made("[profile.default]\n", &[file, one]);
+        let first =
+            made.find("filter = 'binary_id(=trunkline::bin/trunkline) & test(/^run::(.*::)?sleeps$/)'\npriority = 100");
+        let second = made.find("filter = 'binary_id(=trunkline-graph::all) & test(/^kill::/)'\nthreads-required");
+        assert!(first.is_some() && first < second, "{made}");
+    }
+
+    #[test]
+    fn it_is_made_once_and_stays() {
+        let file = [text("crates/wire/src/lib.rs", &format!("// {}\n", line("waits: nothing")))];
+        let once = made("[profile.default]\n", &file);
+        assert!(once.contains("binary_id(=trunkline-wire) & test(/^/)"), "{once}");
+        assert_eq!(made(&once, &file), once);
+    }
+
+    #[test]
+    fn a_group_that_is_none_and_one_without_reason_are_found() {
+        let files = [
+            text("crates/wire/src/lib.rs", &format!("// {}\n", line("aloof: why"))),
+            text("crates/wire/src/sip.rs", &format!("// {}\n", line("alone"))),
+            text("crates/wire/examples/sip.rs", &format!("// {}\n", line("alone: why"))),
+        ];
+        let mut findings = Vec::new();
+        check(&files, &mut findings);
+        let found: Vec<_> = findings.iter().map(Finding::to_string).collect();
+        assert!(found[0].starts_with("crates/wire/src/lib.rs:1: 'aloof' is no test group"), "{found:?}");
+        assert!(found[1].starts_with("crates/wire/src/sip.rs:1: a test group needs its reason"), "{found:?}");
+        assert!(found[2].starts_with("crates/wire/examples/sip.rs:1: no test of a crate"), "{found:?}");
+    }
+}
