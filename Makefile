@@ -4,6 +4,8 @@
 #   make demo       build, make a seeded capture, read it, show the calls and one ladder; then a simulated network in
 #                   the browser
 #   make test       every test of the workspace, the fuzz corpora replayed, what threads meet at tried in every order
+#   make check      before a commit: format, tidy, clippy and tests of the crates that changed, what depends on them
+#                   compiled; ALL=1 runs the tests of what depends on them, too
 #   make tests      builds all tests and runs none
 #   make lint       the project's own rules, rustfmt, clippy, cargo deny
 #   make accuracy   our figures against an oracle's, capture by capture: docs/accuracy.md
@@ -20,6 +22,7 @@ SECONDS_EACH ?= 600
 FUZZ_JOBS ?= 2
 TARGETS ?=
 BENCH ?=
+ALL ?=
 
 .DEFAULT_GOAL := help
 # What the pages are made from.
@@ -28,8 +31,8 @@ UI_SOURCES = $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path '
 # The program that the tests have built: built by itself it would be compiled once more.
 PROGRAM = $(abspath $(or $(CARGO_TARGET_DIR),target))/debug/trunkline
 
-.PHONY: help setup ui build demo tests test test-programs test-pages test-browser lint tidy fmt clippy deny accuracy bench fuzz
-.PHONY: clean
+.PHONY: help setup ui build demo check tests test test-programs test-pages test-browser lint tidy fmt clippy deny
+.PHONY: accuracy bench fuzz clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -59,6 +62,12 @@ setup:
 	scripts/setup test
 	scripts/setup lint
 	scripts/setup ui
+
+# The pages are built if they are not there; otherwise the ones that are there do.
+check: ui/node_modules/.package-lock.json
+	scripts/setup test
+	@[ -e ui/dist/index.html ] || $(MAKE) ui
+	cargo xtask check $(if $(ALL),--all)
 
 tests: ui
 	scripts/setup test

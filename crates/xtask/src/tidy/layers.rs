@@ -10,6 +10,8 @@ const PURE: &[&str] = &["wire", "audio"];
 const ENGINES: &[&str] = &["capture", "commit", "directory", "net", "replica", "rrd", "spool", "store"];
 /// Core modules without I/O and one thin `job.rs` each.
 const JOBS: &[&str] = &["calls", "flows", "record", "archive", "charge", "cache", "graph", "alert", "link"];
+/// Crates that the tests of each crate may depend on.
+const FOR_TESTS: &[&str] = &["features", "sim"];
 /// Crates that may hold `unsafe`, and so need not forbid it. Shorten only.
 pub const UNSAFE_ALLOWED: &[&str] = &["capture", "net", "spool"];
 
@@ -19,6 +21,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
     Some(match name {
         "wire" | "audio" | "kit" | "ui-embed" | "xtask" => vec![],
         "sim" => below(&[PURE]),
+        "features" => vec!["kit"],
         "web" => below(&[PURE, &["kit", "store", "spool", "ui-embed"]]),
         "trunkline" => below(&[PURE, ENGINES, JOBS, &["kit", "sim", "web", "ui-embed"]]),
         name if ENGINES.contains(&name) => below(&[PURE, &["kit"]]),
@@ -56,7 +59,7 @@ fn check_manifest(path: &str, folder: &str, manifest: &Table, findings: &mut Vec
         return;
     };
     for (section, name) in dependencies_of_ours(manifest) {
-        let for_tests = section == "dev-dependencies" && name == "sim";
+        let for_tests = section == "dev-dependencies" && FOR_TESTS.contains(&name.as_str());
         if !allowed.contains(&name.as_str()) && !for_tests {
             let may = if allowed.is_empty() { "nothing of ours".to_owned() } else { allowed.join(", ") };
             find(format!("[{section}] '{folder}' must not depend on '{name}'; it may on: {may}"));
@@ -126,8 +129,9 @@ mod tests {
     }
 
     #[test]
-    fn tests_may_use_the_simulator() {
+    fn tests_may_use_the_simulator_and_the_features() {
         assert!(findings("calls", "[dev-dependencies]\ntrunkline-sim.workspace = true").is_empty());
+        assert!(findings("wire", "[dev-dependencies]\ntrunkline-features.workspace = true").is_empty());
         assert_eq!(findings("calls", "[dependencies]\ntrunkline-sim.workspace = true").len(), 1);
     }
 
