@@ -205,7 +205,7 @@ fn matched(
         if !sink.take(&found)? {
             break;
         }
-        if packets % TICK_PACKETS == 0 {
+        if packets.is_multiple_of(TICK_PACKETS) {
             let (done, total) = extraction.progress();
             sink.sink.progress(done, total);
         }
