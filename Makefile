@@ -12,7 +12,7 @@
 #   make bench      reading, capturing, recording, finding, the web, the cache beside other programs: bench/*.md; as
 #                   root for all of it, BENCH="read live log find search web cache graph" for some
 #   make fuzz       every fuzz target; SECONDS_EACH=600, FUZZ_JOBS=2 at once, TARGETS="wire_sip ..." for some
-#   make build      the release binary with its pages: target/release/trunkline
+#   make build      the release binary with its pages: target/release/trunkline; its symbols: trunkline.debug beside it
 #   make ui         the pages alone: ui/dist
 
 SHELL := /bin/bash
@@ -52,6 +52,7 @@ ui/dist/index.html: ui/node_modules/.package-lock.json $(UI_SOURCES)
 build: ui
 	scripts/setup build
 	cargo build --locked --release
+	scripts/strip $(or $(CARGO_TARGET_DIR),target)/release/trunkline
 
 demo: build
 	scripts/setup demo
