@@ -12,7 +12,7 @@
 #   make bench      reading, capturing, recording, finding, the web, the cache beside other programs: bench/*.md; as
 #                   root for all of it, BENCH="read live log find search web cache graph" for some
 #   make fuzz       every fuzz target; SECONDS_EACH=600, FUZZ_JOBS=2 at once, TARGETS="wire_sip ..." for some
-#   make build      the release binary with its pages: target/release/trunkline
+#   make build      the release binary with its pages: target/release/trunkline; its symbols: trunkline.debug beside it
 #   make ui         the pages alone: ui/dist
 
 SHELL := /bin/bash
@@ -28,7 +28,11 @@ ALL ?=
 # What the pages are made from.
 UI_SOURCES = $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path 'ui/dist/*' -not -path 'ui/e2e/*')
 
-.PHONY: help ui build demo check tests test lint accuracy bench fuzz clean
+# The program that the tests have built: built by itself it would be compiled once more.
+PROGRAM = $(abspath $(or $(CARGO_TARGET_DIR),target))/debug/trunkline
+
+.PHONY: help setup ui build demo check tests test test-programs test-pages test-browser lint tidy fmt clippy deny
+.PHONY: accuracy bench fuzz clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -48,10 +52,17 @@ ui/dist/index.html: ui/node_modules/.package-lock.json $(UI_SOURCES)
 build: ui
 	scripts/setup build
 	cargo build --locked --release
+	scripts/strip $(or $(CARGO_TARGET_DIR),target)/release/trunkline
 
 demo: build
 	scripts/setup demo
 	scripts/demo
+
+# All that is installed for building, testing and checking.
+setup:
+	scripts/setup test
+	scripts/setup lint
+	scripts/setup ui
 
 # The pages are built if they are not there; otherwise the ones that are there do.
 check: ui/node_modules/.package-lock.json
@@ -61,19 +72,37 @@ check: ui/node_modules/.package-lock.json
 
 tests: ui
 	scripts/setup test
-	cargo test --locked --workspace --no-run
+	scripts/step build cargo nextest run --locked --workspace --tests --no-run --timings
 
-test: tests
-	scripts/beside cargo xtask loom -- cargo test --locked --workspace --no-fail-fast
-	cd ui && npm test --silent
-	cd ui && TRUNKLINE_BIN=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/trunkline npm run --silent e2e
+# Loom's models want nothing but a processor, and get what tests leave of it.
+test-programs: tests
+	scripts/beside scripts/step loom cargo xtask loom -- scripts/step tests cargo nextest run --locked --workspace --tests
 
-lint:
+test-pages: ui
+	cd ui && ../scripts/step pages npm test --silent
+
+test-browser: tests
+	cd ui && TRUNKLINE_BIN=$(PROGRAM) ../scripts/step browser npm run --silent e2e
+
+test: test-programs test-pages test-browser
+
+lint: tidy fmt clippy deny
+
+tidy:
+	scripts/setup build
+	scripts/step tidy cargo xtask tidy
+
+fmt:
 	scripts/setup lint
-	cargo xtask tidy
-	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets -- -D warnings
-	scripts/deny
+	scripts/step fmt cargo fmt --all --check
+
+clippy:
+	scripts/setup lint
+	scripts/step clippy cargo clippy --locked --workspace --all-targets -- -D warnings
+
+deny:
+	scripts/setup lint
+	scripts/step deny scripts/deny
 
 accuracy:
 	scripts/setup build

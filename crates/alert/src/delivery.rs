@@ -263,11 +263,11 @@ impl Delivery {
         let Some(incident) = self.incidents.get_mut(&notice.incident) else { return };
         incident.state = notice.kind;
         let told: Vec<String> = incident.told.iter().cloned().collect();
-        if notice.kind == Kind::Resolved {
-            if let Some(mut incident) = self.incidents.remove(&notice.incident) {
-                incident.course.stands(notice.at_s, notice.kind.name(), None, notice.value);
-                self.remember(Past { incident, ended_s: notice.at_s });
-            }
+        if notice.kind == Kind::Resolved
+            && let Some(mut incident) = self.incidents.remove(&notice.incident)
+        {
+            incident.course.stands(notice.at_s, notice.kind.name(), None, notice.value);
+            self.remember(Past { incident, ended_s: notice.at_s });
         }
         for name in told {
             let resolved = self.rules.routes.get(&name).is_some_and(|route| route.resolved);

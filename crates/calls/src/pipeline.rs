@@ -382,23 +382,24 @@ impl State {
         if self.error.is_some() || (self.ended && self.in_flight.is_empty() && !self.reading) {
             return Task::Exit;
         }
-        if !self.joining && self.next_lane.iter().all(|n| *n > self.base) {
-            if let Some(Some(batch)) = self.in_flight.front() {
-                self.joining = true;
-                return Task::Join(batch.clone());
-            }
+        if !self.joining
+            && self.next_lane.iter().all(|n| *n > self.base)
+            && let Some(Some(batch)) = self.in_flight.front()
+        {
+            self.joining = true;
+            return Task::Join(batch.clone());
         }
         let mine = self.next_lane[me];
-        if mine < self.next_signal {
-            if let Some(Some(batch)) = self.in_flight.get((mine - self.base) as usize) {
-                return Task::Lane(batch.clone());
-            }
+        if mine < self.next_signal
+            && let Some(Some(batch)) = self.in_flight.get((mine - self.base) as usize)
+        {
+            return Task::Lane(batch.clone());
         }
-        if !self.signalling {
-            if let Some(Some(batch)) = self.in_flight.get((self.next_signal - self.base) as usize) {
-                self.signalling = true;
-                return Task::Signal(batch.clone());
-            }
+        if !self.signalling
+            && let Some(Some(batch)) = self.in_flight.get((self.next_signal - self.base) as usize)
+        {
+            self.signalling = true;
+            return Task::Signal(batch.clone());
         }
         if !self.reading && !self.ended && self.in_flight.len() < threads * BATCHES_PER_THREAD_MAX {
             self.reading = true;
@@ -508,16 +509,16 @@ impl Notices<'_> {
     }
 
     fn give(&mut self, lane: &mut Lane) {
-        if self.next % NOTICES_TOGETHER == 0 {
+        if self.next.is_multiple_of(NOTICES_TOGETHER) {
             lane.expect(&self.all[self.next..self.all.len().min(self.next + NOTICES_TOGETHER)]);
         }
         let n = &self.all[self.next];
         self.next += 1;
         // Datagrams from fragments only go to the lane of their flow.
-        if let crate::media::Notice::Reassembled(r) = &n.notice {
-            if lane_of(&r.datagram, self.lanes) != self.me {
-                return;
-            }
+        if let crate::media::Notice::Reassembled(r) = &n.notice
+            && lane_of(&r.datagram, self.lanes) != self.me
+        {
+            return;
         }
         lane.notice(n.number, &n.notice);
     }

@@ -442,7 +442,7 @@ impl Analyzer {
     #[cold]
     fn event(&mut self, at_ns: i64, header: &Header, payload: &[u8], octets: u32) {
         let signalled = self.payloads.get(header.payload_type).is_some_and(|p| p.signalled);
-        let fits = octets == 4 || signalled && octets % 4 == 0;
+        let fits = octets == 4 || signalled && octets.is_multiple_of(4);
         match Event::new(payload) {
             Some(event) if fits => {
                 self.rare.get_or_insert_default().events.packet(header.timestamp, event);

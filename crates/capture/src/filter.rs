@@ -1,4 +1,4 @@
-//! Expressions that choose packets: pcap-filter(7), compiled by libpcap.
+//! Expressions that choose packets: pcap-filter(7), compiled by libpcap, which is loaded when it is needed.
 //!
 //! A [`Filter`] is made once and matches from any number of threads; what it compiles to is run here, or by the kernel.
 //! **VLAN tags.** Linux takes the outermost tag out of a frame before any capture sees it. libpcap knows that when it
@@ -13,6 +13,10 @@ use core::fmt;
 use crate::bpf::{self, ABS, H, IND, Instruction, JA, JMP, LD, LDX, MSH, Plain, RET, View};
 
 mod libpcap;
+mod library;
+
+use library::Library;
+pub use library::{INSTALL, LibraryError};
 
 /// Octets of an expression.
 pub const EXPRESSION_OCTETS_MAX: usize = 64 << 10;
@@ -41,8 +45,25 @@ pub struct FilterError {
     pub text: String,
     /// The octet of it from which on it makes no sense, where that can be told.
     pub place: Option<usize>,
-    /// What is wrong, in libpcap's words.
-    pub fault: String,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// What is wrong where an expression cannot be compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The expression, in libpcap's words.
+    Expression(String),
+    /// There is no libpcap: the expression may be right.
+    Library(LibraryError),
+}
+
+/// The name of libpcap's file, which compiles expressions. It is loaded if that was not done yet.
+///
+/// # Errors
+/// It is not installed, or not usable.
+pub fn library() -> Result<&'static str, LibraryError> {
+    Library::get().map(|library| library.name)
 }
 
 impl Expression {
@@ -50,11 +71,12 @@ impl Expression {
     /// everything. A host's name in it is looked up, and that may take seconds.
     ///
     /// # Errors
-    /// It is not in the language of pcap-filter(7), or not one that makes sense for this link type.
+    /// It is not in the language of pcap-filter(7), or not one that makes sense for this link type; or there is no
+    /// libpcap.
     pub fn compile(text: &str, link: u16) -> Result<Filter, FilterError> {
-        let error = |fault: String, place| FilterError { text: text.to_owned(), place, fault };
+        let error = |fault, place| FilterError { text: text.to_owned(), place, fault };
         if text.len() > EXPRESSION_OCTETS_MAX {
-            return Err(error(format!("longer than {EXPRESSION_OCTETS_MAX} octets"), None));
+            return Err(error(Fault::Expression(format!("longer than {EXPRESSION_OCTETS_MAX} octets")), None));
         }
         let program = libpcap::compile(text, link).map_err(|fault| error(fault, place(text, link)))?;
         Ok(Filter { text: text.to_owned(), link, program, says_vlan: says(text, "vlan") })
@@ -90,7 +112,8 @@ impl Filter {
 
     /// The program for the kernel, that sees a frame without its outermost tag.
     pub(crate) fn for_kernel(&self) -> Result<Vec<Instruction>, FilterError> {
-        let error = |fault: &str| FilterError { text: self.text.clone(), place: None, fault: fault.to_owned() };
+        let fault = |fault: &str| Fault::Expression(fault.to_owned());
+        let error = |what: &str| FilterError { text: self.text.clone(), place: None, fault: fault(what) };
         let mut program = self.program.clone();
         if program.iter().any(|i| i.code == JMP | JA && (i.k as i32) < 0) {
             return Err(error("'protochain' cannot be asked of the kernel"));
@@ -173,8 +196,9 @@ fn place(text: &str, link: u16) -> Option<usize> {
     /// Words beyond which nobody looks.
     const WORDS_MAX: usize = 200;
     let whole = libpcap::compile(text, link).err()?;
+    let Fault::Expression(said) = &whole else { return None };
     // A name that is not known is named; looking for it would ask for it again and again.
-    if let Some(word) = whole.split('\'').nth(1).filter(|word| !word.is_empty()) {
+    if let Some(word) = said.split('\'').nth(1).filter(|word| !word.is_empty()) {
         return text.find(word);
     }
     let mut at = 0;
@@ -201,14 +225,30 @@ fn still_fails(text: &str, at: usize, link: u16) -> bool {
 
 impl fmt::Display for FilterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fault::Expression(fault) = &self.fault else { return self.fault.fmt(f) };
         match self.place.and_then(|at| self.text.get(at..)).and_then(|rest| rest.split_whitespace().next()) {
-            Some(word) => write!(f, "filter '{}': {} at '{word}'", self.text, self.fault),
-            None => write!(f, "filter '{}': {}", self.text, self.fault),
+            Some(word) => write!(f, "filter '{}': {fault} at '{word}'", self.text),
+            None => write!(f, "filter '{}': {fault}", self.text),
         }
     }
 }
 
 impl std::error::Error for FilterError {}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Expression(said) => f.write_str(said),
+            Fault::Library(why) => why.fmt(f),
+        }
+    }
+}
+
+impl From<LibraryError> for Fault {
+    fn from(why: LibraryError) -> Fault {
+        Fault::Library(why)
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -308,6 +348,13 @@ mod tests {
         assert!(Expression::compile("(port 5060", ETHERNET).is_err());
         assert!(Expression::compile("port 99999", ETHERNET).is_err());
         assert!(Expression::compile("a\0b", ETHERNET).is_err());
+    }
+
+    #[test]
+    fn a_missing_library_is_told_and_the_expression_is_not_blamed() {
+        let fault = Fault::Library(LibraryError::Missing);
+        let error = FilterError { text: "udp".to_owned(), place: None, fault };
+        assert_eq!(error.to_string(), LibraryError::Missing.to_string());
     }
 
     #[test]

@@ -159,7 +159,7 @@ impl<T> Table<T> {
     }
 
     fn add_slot(&mut self) {
-        if self.slots % CHUNK_SLOTS == 0 {
+        if self.slots.is_multiple_of(CHUNK_SLOTS) {
             self.chunks.push(Vec::with_capacity(CHUNK_SLOTS));
         }
         if let Some(chunk) = self.chunks.last_mut() {

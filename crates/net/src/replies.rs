@@ -39,7 +39,7 @@ impl Piece {
     /// Whether a datagram that begins at `start` can be one more of this piece: a client with several requests on their
     /// way is answered by datagrams of equal length often, and the kernel takes them together for little more than one.
     fn may_go_on(&self, to: &UdpPeer, start: usize, octets: usize) -> bool {
-        let full = self.datagram_octets > 0 && self.octets % self.datagram_octets == 0;
+        let full = self.datagram_octets > 0 && self.octets.is_multiple_of(self.datagram_octets);
         let fits = self.datagrams() < SEGMENTS_MAX && self.octets + octets <= PIECE_OCTETS_MAX;
         let behind = self.start + self.octets == start && self.to == *to;
         behind && full && fits && (1..=self.datagram_octets).contains(&octets)

@@ -285,10 +285,10 @@ impl<T: FnMut(Progress<'_>)> Task<T> {
         let mut beats = tokio::time::interval(beat);
         beats.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
-            if self.reign.publisher.standing() == &Standing::Unsure {
-                if let Err(Failed::Away(why) | Failed::Refused(why)) = self.look(connection).await {
-                    return Ended::Lost(why);
-                }
+            if self.reign.publisher.standing() == &Standing::Unsure
+                && let Err(Failed::Away(why) | Failed::Refused(why)) = self.look(connection).await
+            {
+                return Ended::Lost(why);
             }
             if self.tell_standing() {
                 return Ended::Over;

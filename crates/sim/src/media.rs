@@ -25,11 +25,12 @@ pub(crate) fn streams(scene: &Scene, plot: &Plot, media: &Media, rtcp: bool, ran
             specs.push(spec);
         }
     }
-    if plot.new_ssrc && media.answer_ns.is_some() {
-        if let Some(first) = specs.first_mut().filter(|s| s.who == Who::Caller) {
-            let second = split(first, plot, random);
-            specs.insert(1, second);
-        }
+    if plot.new_ssrc
+        && media.answer_ns.is_some()
+        && let Some(first) = specs.first_mut().filter(|s| s.who == Who::Caller)
+    {
+        let second = split(first, plot, random);
+        specs.insert(1, second);
     }
     specs
 }

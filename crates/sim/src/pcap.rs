@@ -64,7 +64,7 @@ pub fn write(
             out.write_all(packet.octets())?;
         }
         drain(&mut world, truth.as_mut())?;
-        if count % PROGRESS_PACKETS == 0 {
+        if count.is_multiple_of(PROGRESS_PACKETS) {
             progress(world.totals().calls, settings.calls);
         }
     }

@@ -390,7 +390,7 @@ impl Stream {
     /// A silence frame at first and now and then: comfort noise for G.711, the codec's own for the others.
     fn send_silence(&mut self, at_ns: i64, timestamp: u32) {
         let left = self.speech.1 - self.tick;
-        if self.marker || left % SILENCE_TICKS == 0 {
+        if self.marker || left.is_multiple_of(SILENCE_TICKS) {
             let (kind, content, n) = match self.codec_at(at_ns) {
                 Codec::Pcmu | Codec::Pcma | Codec::G722 => (COMFORT_NOISE, [0x40, 0, 0, 0], 1),
                 // RFC 3551 section 4.5.6: two octets are a silence frame of Annex B.

@@ -172,7 +172,7 @@ fn check(options: &Options) -> Result<(), SpoolError> {
     if options.volumes.is_empty() {
         return wrong("no volume is given".to_owned());
     }
-    if block == 0 || block % PAGE != 0 || u32::try_from(block).is_err() {
+    if block == 0 || !block.is_multiple_of(PAGE) || u32::try_from(block).is_err() {
         return wrong(format!("a block of {block} octets: it must be a multiple of {PAGE} below 4 GiB"));
     }
     if options.memory / BLOCKS_MIN < block {

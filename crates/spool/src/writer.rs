@@ -223,14 +223,14 @@ impl Writer {
     pub fn flush(&mut self) -> bool {
         self.leave_if_failed();
         let mut flushed = true;
-        if let Some(open) = &mut self.open {
-            if open.has_fresh() {
-                flushed = open.segment.begin_flush();
-                if flushed {
-                    open.hand_over(&self.shared, true);
-                } else {
-                    self.counts.skipped += u64::from(!std::mem::replace(&mut open.skipped, true));
-                }
+        if let Some(open) = &mut self.open
+            && open.has_fresh()
+        {
+            flushed = open.segment.begin_flush();
+            if flushed {
+                open.hand_over(&self.shared, true);
+            } else {
+                self.counts.skipped += u64::from(!std::mem::replace(&mut open.skipped, true));
             }
         }
         self.cells.publish(&self.counts);

@@ -126,11 +126,11 @@ impl Writing {
         if self.shared.hurry.load(Ordering::Relaxed) || (is_new && !volume.is_usable()) {
             self.end_early(volume, &write.segment);
         }
-        if !write.segment.has_failed() {
-            if let Err(error) = self.prepare(volume, &write) {
-                volume.figures().counts.file_errors += 1;
-                self.fail(volume, &write.segment, &error);
-            }
+        if !write.segment.has_failed()
+            && let Err(error) = self.prepare(volume, &write)
+        {
+            volume.figures().counts.file_errors += 1;
+            self.fail(volume, &write.segment, &error);
         }
         if write.segment.has_failed() {
             volume.queue.is_over(write.begun);

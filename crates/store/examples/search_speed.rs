@@ -199,7 +199,7 @@ fn call(n: usize, calls: usize, days: usize) -> Call {
     let verdict = bad.then(|| Verdict { kind: kinds[pick(29, 5) as usize].into(), ..Verdict::default() });
     let ringing = answered || state == CallState::Cancelled || code == 486 || code == 480;
     let (messages, texts) = ladder(n, start_ns, answered);
-    let streams = match answered && random % 4 == 0 {
+    let streams = match answered && random.is_multiple_of(4) {
         true => (0..2).map(|s| stream(id, start_ns + answer_ns, n as u64 * 2 + s, src, media, mos)).collect(),
         false => vec![],
     };
@@ -268,7 +268,7 @@ fn stream(
         ssrc: random as u32 | 0x10,
         src,
         dst,
-        direction: if n % 2 == 0 { Direction::Caller } else { Direction::Callee },
+        direction: if n.is_multiple_of(2) { Direction::Caller } else { Direction::Callee },
         codec: codecs[(random >> 32) as usize % 4].into(),
         clock_rate: 8000,
         payload_types: vec![8, 101],

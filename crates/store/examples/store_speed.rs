@@ -116,7 +116,7 @@ fn call(n: usize, rate: usize, streams: usize) -> Call {
     Call {
         id,
         sip_call_id,
-        state: if random % 5 == 0 { CallState::Rejected } else { CallState::Completed },
+        state: if random.is_multiple_of(5) { CallState::Rejected } else { CallState::Completed },
         from_uri: format!("sip:{caller}@198.51.100.7"),
         to_uri: format!("sip:{callee}@203.0.113.9"),
         from: caller,
@@ -126,7 +126,7 @@ fn call(n: usize, rate: usize, streams: usize) -> Call {
         answer_ns: Some(start_ns + 4_000_000_000),
         end_ns: Some(start_ns + duration),
         last_ns: start_ns + duration + 1_000_000,
-        code: if random % 5 == 0 { 486 } else { 200 },
+        code: if random.is_multiple_of(5) { 486 } else { 200 },
         reason: "OK".into(),
         src,
         dst,

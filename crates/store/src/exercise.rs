@@ -60,12 +60,12 @@ pub fn gists(octets: &[u8]) {
     {
         let Ok(filter) = Filter::parse(text) else { continue };
         let words = |_: Field, _: &Pattern| Ok::<_, Damaged>(vec![1, 2]);
-        if let Ok(plan) = Plan::of(filter.node(), 0, &words) {
-            if let Ok(answers) = plan.ask(&mut whole) {
-                let (passing, open) = (answers.passing().count(), answers.open().count());
-                assert_eq!(passing + open, answers.possible().count());
-                assert!(answers.possible().all(|at| at < whole.rows()));
-            }
+        if let Ok(plan) = Plan::of(filter.node(), 0, &words)
+            && let Ok(answers) = plan.ask(&mut whole)
+        {
+            let (passing, open) = (answers.passing().count(), answers.open().count());
+            assert_eq!(passing + open, answers.possible().count());
+            assert!(answers.possible().all(|at| at < whole.rows()));
         }
     }
     let mut read = gist::Gists::default();

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use trunkline_capture::FileError;
-use trunkline_capture::filter::Expression;
+use trunkline_capture::filter::{self, Expression};
 use trunkline_record::index::Span;
 use trunkline_record::job::follow::FAULTS_MAX;
 use trunkline_record::job::{Extraction, Follow, Found, SegmentFile, Selection, Summary, Wanted};
@@ -73,9 +73,12 @@ pub trait Sink {
 /// An expression, understood by us and, where it needs it, by libpcap.
 ///
 /// # Errors
-/// It is none.
+/// It is none; it needs libpcap and there is no libpcap.
 pub fn query(text: &str) -> Result<Query, Failure> {
     let query = parse(text).map_err(|e| Failure::Usage(e.to_string()))?;
+    if query.opaque {
+        filter::library().map_err(|why| Failure::Failed(why.to_string()))?;
+    }
     if query.opaque && !query.inner {
         Expression::compile(&query.text, ETHERNET).map_err(|why| {
             Failure::Usage(format!("libpcap does not understand the expression: {}\n  {}", why.fault, query.text))
@@ -205,7 +208,7 @@ fn matched(
         if !sink.take(&found)? {
             break;
         }
-        if packets % TICK_PACKETS == 0 {
+        if packets.is_multiple_of(TICK_PACKETS) {
             let (done, total) = extraction.progress();
             sink.sink.progress(done, total);
         }

@@ -271,7 +271,7 @@ impl Looking {
     fn idle(&mut self, web: &Web, tick: u64, health: &[String]) {
         *web.feed.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let alerts = web.feed.alerts();
-        let is_due = tick % IDLE_EVERY == 0;
+        let is_due = tick.is_multiple_of(IDLE_EVERY);
         let told = Some(health.join("; ")).filter(|text| !text.is_empty());
         let why = told.unwrap_or_else(|| "No capture runs here: what is shown is what the store holds.".to_owned());
         let frame = |alerts: Option<&LiveAlerts>| {

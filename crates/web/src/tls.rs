@@ -207,10 +207,10 @@ fn load(options: &TlsOptions, provider: &CryptoProvider, now_ns: i64) -> Result<
         }
         TlsOptions::SelfSigned { data, names } => {
             let path = data.join(SELF_SIGNED_FILE);
-            if let Some(pem) = kept(&path, names, now_ns) {
-                if let Ok(certified) = certified(&path, &pem, &path, &pem, provider) {
-                    return Ok(certified);
-                }
+            if let Some(pem) = kept(&path, names, now_ns)
+                && let Ok(certified) = certified(&path, &pem, &path, &pem, provider)
+            {
+                return Ok(certified);
             }
             let pem = make(names, now_ns)?;
             keep(&path, &pem).map_err(|cause| TlsError::File { path: path.clone(), cause })?;

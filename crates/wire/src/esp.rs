@@ -36,7 +36,7 @@ fn clear(walk: Walk, at: usize, check: usize, network: &Network) -> Option<Decod
     let padding = usize::from(padding);
     let end = trailer.checked_sub(padding).filter(|end| *end > at && padding <= PADDING_MAX)?;
     let in_order = walk.octets.get(end..trailer)?.iter().zip(1u8..).all(|(octet, n)| *octet == n);
-    if !in_order || (trailer + TRAILER - at) % 4 != 0 {
+    if !in_order || !(trailer + TRAILER - at).is_multiple_of(4) {
         return None;
     }
     let inner = walk.narrow(at, end - at);

@@ -178,7 +178,10 @@ impl Fragments {
         let start = fragment.payload_start as usize;
         let octets = packet.get(start..).and_then(|o| o.get(..fragment.payload_captured as usize)).unwrap_or(&[]);
         let end = fragment.offset.saturating_add(fragment.payload_wire);
-        if fragment.payload_wire == 0 || end > PAYLOAD_MAX || (fragment.more && fragment.payload_wire % 8 != 0) {
+        if fragment.payload_wire == 0
+            || end > PAYLOAD_MAX
+            || (fragment.more && !fragment.payload_wire.is_multiple_of(8))
+        {
             self.counts.malformed += 1;
             return None;
         }

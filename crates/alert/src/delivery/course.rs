@@ -111,12 +111,12 @@ impl Course {
         let because: String = because.chars().take(WHY_CHARS_MAX).collect();
         let steps = Arc::make_mut(&mut self.0);
         for step in steps.iter_mut().rev() {
-            if let Happened::Told { message: known, attempts, outcome, why, .. } = &mut step.what {
-                if *known == message.id {
-                    (step.at_s, *attempts) = (ended.at_s, *attempts + 1);
-                    (*outcome, *why) = (came.to_owned(), because);
-                    return;
-                }
+            if let Happened::Told { message: known, attempts, outcome, why, .. } = &mut step.what
+                && *known == message.id
+            {
+                (step.at_s, *attempts) = (ended.at_s, *attempts + 1);
+                (*outcome, *why) = (came.to_owned(), because);
+                return;
             }
         }
         let told = Happened::Told {

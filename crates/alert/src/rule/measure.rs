@@ -282,7 +282,7 @@ impl Group {
         self.sum += value;
         self.min = Some(self.min.map_or(value, |min| min.min(value)));
         self.max = Some(self.max.map_or(value, |max| max.max(value)));
-        if keep && self.values % self.stride.max(1) == 0 {
+        if keep && self.values.is_multiple_of(self.stride.max(1)) {
             if self.kept.len() == PERCENTILE_VALUES_MAX {
                 let mut at = 0;
                 self.kept.retain(|_| {
@@ -291,7 +291,7 @@ impl Group {
                 });
                 self.stride = self.stride.max(1) * 2;
             }
-            if self.values % self.stride.max(1) == 0 {
+            if self.values.is_multiple_of(self.stride.max(1)) {
                 self.kept.push(value);
             }
         }

@@ -67,10 +67,10 @@ impl Adaptive {
     /// Puts a frame whose `start` is its timestamp in milliseconds.
     #[inline]
     pub(super) fn put(&mut self, frame: Frame, now: i32) {
-        if let (Some(head), Some(tail)) = (self.queue.head(), self.queue.tail()) {
-            if tail.start.saturating_sub(head.start) >= DEPTH_MAX {
-                return;
-            }
+        if let (Some(head), Some(tail)) = (self.queue.head(), self.queue.tail())
+            && tail.start.saturating_sub(head.start) >= DEPTH_MAX
+        {
+            return;
         }
         if !self.started {
             self.started = true;

@@ -320,10 +320,10 @@ impl Router {
         ask.answer.extend_from_slice(answer);
         (ask.said, ask.done, ask.held) = (said, true, ask.answer.len());
         self.held += ask.held;
-        if let Some(one) = self.clients.get_mut(client as usize).and_then(Option::as_mut) {
-            if !core::mem::replace(&mut one.woken, true) {
-                self.wakes.push(client);
-            }
+        if let Some(one) = self.clients.get_mut(client as usize).and_then(Option::as_mut)
+            && !core::mem::replace(&mut one.woken, true)
+        {
+            self.wakes.push(client);
         }
     }
 }

@@ -126,7 +126,7 @@ impl Bucket {
 /// Waits a moment: spinning at first, then letting others run.
 pub fn wait(spins: &mut u32) {
     *spins += 1;
-    if *spins % SPINS_MAX == 0 { yield_now() } else { spin_loop() }
+    if (*spins).is_multiple_of(SPINS_MAX) { yield_now() } else { spin_loop() }
 }
 
 /// A chain that is locked; unlocked when dropped.

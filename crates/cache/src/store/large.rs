@@ -170,10 +170,10 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        if let HoldKind::Large(value) = &self.kind {
-            if value.holds.fetch_sub(1, Relaxed) == 1 {
-                value.charged.account.unhold(value.octets);
-            }
+        if let HoldKind::Large(value) = &self.kind
+            && value.holds.fetch_sub(1, Relaxed) == 1
+        {
+            value.charged.account.unhold(value.octets);
         }
     }
 }

@@ -187,10 +187,10 @@ impl Own {
 
     /// Reclaims something; false if there is nothing, or nothing may go.
     pub fn evict(&mut self, store: &Store, round: u32) -> bool {
-        if let Some(victim) = store.pool.claim_dead_or_sparse(self.now, store.epoch(), SPARSE_PERCENT) {
-            if self.reclaim(store, victim, round) {
-                return true;
-            }
+        if let Some(victim) = store.pool.claim_dead_or_sparse(self.now, store.epoch(), SPARSE_PERCENT)
+            && self.reclaim(store, victim, round)
+        {
+            return true;
         }
         store.rules.evicts && self.evict_oldest(store, round)
     }

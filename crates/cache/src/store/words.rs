@@ -129,7 +129,7 @@ pub fn copy(words: &[AtomicU64], at: usize, octets: usize, output: &mut Vec<u8>)
     let mut target = &mut output[begin..];
     let (first, last) = (at / 8, words_for(end));
     let mut words = words[first..last].iter();
-    if at % 8 != 0 {
+    if !at.is_multiple_of(8) {
         let head = (8 - at % 8).min(target.len());
         let word = words.next().map_or(0, |w| w.load(Relaxed)).to_le_bytes();
         target[..head].copy_from_slice(&word[at % 8..at % 8 + head]);

@@ -189,7 +189,7 @@ fn disturb(mut writer: Writer, is_done: &AtomicBool) {
     while !is_done.load(Ordering::Relaxed) {
         let key = 1000 + chance.below(200_000);
         write(&mut writer, &mut chance, key, 1);
-        if key % 1000 == 0 {
+        if key.is_multiple_of(1000) {
             writer.sweep(1, 1000);
         }
     }

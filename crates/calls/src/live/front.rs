@@ -250,10 +250,10 @@ impl<'e, N: Iterator<Item = &'e Numbered>, R: Iterator<Item = &'e Report>> News<
 
     fn notices_up_to(&mut self, lane: &mut Lane, at_ns: i64) {
         while let Some(n) = self.notices.next_if(|n| n.at_ns <= at_ns) {
-            if let Notice::Reassembled(r) = &n.notice {
-                if !(self.is_mine)(&r.datagram) {
-                    continue;
-                }
+            if let Notice::Reassembled(r) = &n.notice
+                && !(self.is_mine)(&r.datagram)
+            {
+                continue;
             }
             lane.notice(n.number, &n.notice);
         }

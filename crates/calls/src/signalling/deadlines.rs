@@ -102,7 +102,7 @@ mod tests {
                     prop_assert_eq!(queue.pop_before(ns), None);
                 }
                 // Half of them stand, in the other queue.
-                let stands = |e: &Entry<u32>| e.2 % 2 == 0;
+                let stands = |e: &Entry<u32>| e.2.is_multiple_of(2);
                 if what > 0 {
                     some.push(ns, tie, tie as u32);
                     standing.extend(stands(&(ns, tie, tie as u32)).then_some(Reverse((ns, tie, tie as u32))));

@@ -70,10 +70,10 @@ impl Transactions {
         counters: &mut SignallingCounters,
     ) {
         let key = self.key(call_id, message, told);
-        if let Some(pending) = self.table.get(&key) {
-            if pending.deadline_ns < from.at_ns || pending.is_renewed_by(told) {
-                self.close(key, output);
-            }
+        if let Some(pending) = self.table.get(&key)
+            && (pending.deadline_ns < from.at_ns || pending.is_renewed_by(told))
+        {
+            self.close(key, output);
         }
         if !self.table.contains_key(&key) {
             if self.table.len() >= TRANSACTIONS_MAX {

@@ -1,10 +1,12 @@
 //! libpcap's compiler (pcap_compile(3PCAP)).
 #![expect(unsafe_code, reason = "calls libpcap")]
 
-use core::ffi::{CStr, c_char, c_int, c_uint};
+use core::ffi::{CStr, c_int, c_uint};
 use std::ffi::CString;
 use std::sync::{Mutex, PoisonError};
 
+use super::Fault;
+use super::library::Library;
 use crate::bpf::{INSTRUCTIONS_MAX, Instruction};
 
 /// `PCAP_NETMASK_UNKNOWN`: only `ip broadcast` would need it.
@@ -23,59 +25,51 @@ struct Insn {
 
 /// `struct bpf_program` of pcap/bpf.h.
 #[repr(C)]
-struct Program {
+pub(super) struct Program {
     length: c_uint,
     instructions: *mut Insn,
 }
 
 /// `pcap_t`.
 #[repr(C)]
-struct Handle {
+pub(super) struct Handle {
     _opaque: [u8; 0],
-}
-
-#[link(name = "pcap")]
-unsafe extern "C" {
-    fn pcap_open_dead(link: c_int, keep: c_int) -> *mut Handle;
-    fn pcap_compile(
-        handle: *mut Handle,
-        program: *mut Program,
-        text: *const c_char,
-        optimize: c_int,
-        mask: c_uint,
-    ) -> c_int;
-    fn pcap_geterr(handle: *mut Handle) -> *const c_char;
-    fn pcap_freecode(program: *mut Program);
-    fn pcap_close(handle: *mut Handle);
 }
 
 /// Compilers before libpcap 1.8 keep their state in globals.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Compiles an expression; what libpcap says where it cannot.
-pub(super) fn compile(text: &str, link: u16) -> Result<Vec<Instruction>, String> {
-    let text = CString::new(text).map_err(|_| "a zero octet".to_owned())?;
+/// Compiles an expression.
+///
+/// # Errors
+/// What libpcap says where it cannot, or that there is no libpcap.
+pub(super) fn compile(text: &str, link: u16) -> Result<Vec<Instruction>, Fault> {
+    let pcap = Library::get()?;
+    let wrong = |what: &str| Fault::Expression(what.to_owned());
+    let text = CString::new(text).map_err(|_| wrong("a zero octet"))?;
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut program = Program { length: 0, instructions: core::ptr::null_mut() };
     // SAFETY: takes numbers only; a null pointer is looked for below.
-    let handle = unsafe { pcap_open_dead(link_of(link), KEEP_OCTETS) };
+    let handle = unsafe { (pcap.open_dead)(link_of(link), KEEP_OCTETS) };
     if handle.is_null() {
-        return Err("libpcap has no memory".to_owned());
+        return Err(wrong("libpcap has no memory"));
     }
     // SAFETY: the handle is open, the program is written to, the text ends with a zero.
-    let compiled = unsafe { pcap_compile(handle, &mut program, text.as_ptr(), 1, NETMASK_UNKNOWN) };
+    let compiled = unsafe { (pcap.compile)(handle, &mut program, text.as_ptr(), 1, NETMASK_UNKNOWN) };
     let result = if compiled == 0 {
         // SAFETY: the program was compiled, and nobody else has it.
-        Ok(unsafe { taken(&mut program) })
+        Ok(unsafe { taken(pcap, &mut program) })
     } else {
         // SAFETY: the handle is open, and its error is a string that ends with a zero until the next call.
-        let fault = unsafe { CStr::from_ptr(pcap_geterr(handle)) };
-        Err(fault.to_string_lossy().trim_end().to_owned())
+        let fault = unsafe { CStr::from_ptr((pcap.error)(handle)) };
+        Err(wrong(fault.to_string_lossy().trim_end()))
     };
     // SAFETY: opened above, and closed once.
-    unsafe { pcap_close(handle) };
+    unsafe { (pcap.close)(handle) };
     match result {
-        Ok(program) if program.len() > INSTRUCTIONS_MAX => Err(format!("more than {INSTRUCTIONS_MAX} instructions")),
+        Ok(program) if program.len() > INSTRUCTIONS_MAX => {
+            Err(wrong(&format!("more than {INSTRUCTIONS_MAX} instructions")))
+        }
         result => result,
     }
 }
@@ -84,7 +78,7 @@ pub(super) fn compile(text: &str, link: u16) -> Result<Vec<Instruction>, String>
 ///
 /// # Safety
 /// `pcap_compile` filled it in.
-unsafe fn taken(program: &mut Program) -> Vec<Instruction> {
+unsafe fn taken(pcap: &Library, program: &mut Program) -> Vec<Instruction> {
     let made: &[Insn] = if program.instructions.is_null() {
         &[]
     } else {
@@ -93,7 +87,7 @@ unsafe fn taken(program: &mut Program) -> Vec<Instruction> {
     };
     let copy = made.iter().map(|i| Instruction { code: i.code, jt: i.jt, jf: i.jf, k: i.k }).collect();
     // SAFETY: it is not used any more.
-    unsafe { pcap_freecode(program) };
+    unsafe { (pcap.free_code)(program) };
     copy
 }
 

@@ -36,7 +36,8 @@ impl Ring {
     /// Of a mapping that holds whole blocks of at least a page. `None` if it does not.
     pub(crate) fn new(memory: Mapping, block_octets: usize) -> Option<Arc<Ring>> {
         let count = memory.length().checked_div(block_octets)?;
-        let whole = block_octets >= 4096 && block_octets % 4096 == 0 && count * block_octets == memory.length();
+        let whole =
+            block_octets >= 4096 && block_octets.is_multiple_of(4096) && count * block_octets == memory.length();
         let lent = (0..count).map(|_| AtomicBool::new(false)).collect();
         whole.then(|| Arc::new(Ring { memory, block_octets, lent, lent_count: AtomicU32::new(0) }))
     }

@@ -161,7 +161,7 @@ impl BillSection {
         if !["", ",", "."].contains(&self.decimal.as_str()) {
             wrong.push(("decimal", "decimal: \",\", \".\" or \"\"".to_owned()));
         }
-        if self.first_step.0 % self.step.0 != 0 {
+        if !self.first_step.0.is_multiple_of(self.step.0) {
             wrong.push(("first-step", "first-step: a multiple of step".to_owned()));
         }
         wrong

@@ -38,7 +38,7 @@ struct Pace<'a> {
 impl Pace<'_> {
     fn rest(&mut self) {
         self.records += 1;
-        if !self.hurries && self.records % RECORDS == 0 && !self.ends.load(Ordering::Relaxed) {
+        if !self.hurries && self.records.is_multiple_of(RECORDS) && !self.ends.load(Ordering::Relaxed) {
             std::thread::park_timeout(self.since.elapsed() * RESTS);
             self.since = Instant::now();
         }

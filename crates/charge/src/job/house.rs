@@ -80,7 +80,7 @@ impl Keeper {
         self.looks += 1;
         if let Some(profiles) = &self.shared.profiles {
             profiles.bring_late();
-            if self.looks % DIRECTORY_LOOKS == 0 {
+            if self.looks.is_multiple_of(DIRECTORY_LOOKS) {
                 profiles.look();
             }
         }
@@ -159,10 +159,10 @@ impl Keeper {
             Some(route) => self.waker.to_connection(route.id, Mail::Push(push, route.realm)),
             None => Err(MailboxFull(Mail::Push(push, Box::default()))),
         };
-        if let Err(MailboxFull(Mail::Push(push, _))) = sent {
-            if self.waiting.len() < WAITING_MAX {
-                self.waiting.push_back((at + AGAIN, push));
-            }
+        if let Err(MailboxFull(Mail::Push(push, _))) = sent
+            && self.waiting.len() < WAITING_MAX
+        {
+            self.waiting.push_back((at + AGAIN, push));
         }
     }
 }

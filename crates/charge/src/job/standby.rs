@@ -339,12 +339,10 @@ fn follow(
         seen.term = own.terms.newest().number;
         seen.leader = member.follower().and_then(|follower| follower.leader()).map(str::to_owned);
         tell(seen);
-        if vacant {
-            if let Some(terms) = patiently(seen, ends, tell, || member.stand())?.flatten() {
-                keep(&standing.ledger, &terms)?;
-                own.terms = terms;
-                return Ok(Follows::Leads);
-            }
+        if vacant && let Some(terms) = patiently(seen, ends, tell, || member.stand())?.flatten() {
+            keep(&standing.ledger, &terms)?;
+            own.terms = terms;
+            return Ok(Follows::Leads);
         }
     }
     Ok(Follows::Ends)

@@ -70,7 +70,7 @@ impl Reading<'_> {
         self.seen += 1;
         if payers > self.most {
             self.why = Some(NoPayers::TooMany(self.most));
-        } else if self.seen % ASK_EVERY == 0 && !(self.goes_on)() {
+        } else if self.seen.is_multiple_of(ASK_EVERY) && !(self.goes_on)() {
             self.why = Some(NoPayers::GivenUp);
         }
         if self.why.is_some() { Err(()) } else { Ok(()) }

@@ -52,7 +52,7 @@ pub fn try_out<D: Disk>(
     let newest = trunkline_commit::sealed(disk)?;
     let next = read(disk, begin + 1, |entry| {
         let done = entry.sequence - begin;
-        stopped = done % TELL_EVERY == 0 && !goes_on(done, newest.saturating_sub(begin).max(done));
+        stopped = done.is_multiple_of(TELL_EVERY) && !goes_on(done, newest.saturating_sub(begin).max(done));
         if entry.at >= span.to || stopped {
             return ControlFlow::Break(());
         }

@@ -22,10 +22,10 @@ pub struct Late {
 pub fn request(core: &Core, recent: &mut Recent, charge: &Charge, now: Moment) -> Result<Request, Late> {
     let full = recent.is_full(now);
     let standing = core.standing(&charge.session, charge.octets);
-    if let Some(standing) = standing.filter(|standing| !standing.copy) {
-        if recent.has(standing.slot, charge.octets) {
-            return Err(Late { full: false });
-        }
+    if let Some(standing) = standing.filter(|standing| !standing.copy)
+        && recent.has(standing.slot, charge.octets)
+    {
+        return Err(Late { full: false });
     }
     let copy = standing.is_some_and(|standing| standing.copy);
     if !copy && full {

@@ -260,10 +260,9 @@ impl Inventory {
             | Change::GraphGone { id }
             | Change::SourceGone { id }
             | Change::RowGone { id } = change
+                && !gone.insert(*id)
             {
-                if !gone.insert(*id) {
-                    return Err(Refusal::Wrong(format!("{id} stands there twice")));
-                }
+                return Err(Refusal::Wrong(format!("{id} stands there twice")));
             }
         }
         Ok(())

@@ -12,10 +12,10 @@ pub const OUTPUT_OCTETS_MAX: usize = 64 << 10;
 pub fn read(octets: &[u8], wanted: &[Vec<String>]) -> Vec<Reading> {
     let text = String::from_utf8_lossy(octets);
     let words: Vec<&str> = text.split_whitespace().collect();
-    if let ([word], [_]) = (&words[..], wanted) {
-        if !word.contains(':') {
-            return vec![number(word)];
-        }
+    if let ([word], [_]) = (&words[..], wanted)
+        && !word.contains(':')
+    {
+        return vec![number(word)];
     }
     let said: Vec<(&str, &str)> = words.iter().filter_map(|word| word.split_once(':')).collect();
     let find = |name: &String| said.iter().find(|(said, _)| said == name).map(|(_, value)| number(value));

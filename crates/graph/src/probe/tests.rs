@@ -140,7 +140,7 @@ impl World {
             Order::Echo { to, sequence, token } => {
                 let truth = self.truths.get_mut(&to).unwrap();
                 truth.echoes += 1;
-                let is_lost = truth.lost_each.is_some_and(|each| truth.echoes % each == 0);
+                let is_lost = truth.lost_each.is_some_and(|each| truth.echoes.is_multiple_of(each));
                 let took_ns = truth.took_ns;
                 if !truth.is_dead && !is_lost {
                     self.later(took_ns, Coming::Echo(to, answer(to, sequence, token)));

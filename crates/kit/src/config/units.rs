@@ -28,7 +28,7 @@ impl Octets {
 /// The unit that gives the smallest whole number: `128 MiB`, `1 GB`, `1500 B`.
 impl fmt::Display for Octets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = |unit: &&(&str, u64)| self.0 > 0 && self.0 % unit.1 == 0;
+        let whole = |unit: &&(&str, u64)| self.0 > 0 && self.0.is_multiple_of(unit.1);
         let (name, octets) = SIZES.iter().filter(whole).max_by_key(|unit| unit.1).unwrap_or(&SIZES[0]);
         write!(f, "{} {name}", self.0 / octets)
     }

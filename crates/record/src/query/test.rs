@@ -38,7 +38,7 @@ impl Compile for filter::Expression {
     fn compile(&self, text: &str, link: u16) -> Result<Box<dyn Exact>, String> {
         match filter::Expression::compile(text, link) {
             Ok(filter) => Ok(Box::new(filter)),
-            Err(why) => Err(why.fault),
+            Err(why) => Err(why.fault.to_string()),
         }
     }
 }

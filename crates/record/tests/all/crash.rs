@@ -43,7 +43,7 @@ fn child() {
     let (Ok(folder), Ok(run)) = (std::env::var(FOLDER), std::env::var(RUN)) else { return };
     let run: u64 = run.parse().unwrap();
     let mut options = options(Volume::new(&folder)).memory(32 << 20);
-    options.engine = if run % 2 == 0 { Engine::Auto } else { Engine::Pwrite };
+    options.engine = if run.is_multiple_of(2) { Engine::Auto } else { Engine::Pwrite };
     let (recorder, opened) = Recorder::open(options, rules()).unwrap();
     assert!(opened.repaired.iter().all(|r| r.left.is_empty() && r.in_use.is_empty()), "{opened:?}");
     let lane = |lane| Watched::new(Lane::new(recorder.lane(lane, "eth0"), run, lane));

@@ -53,10 +53,10 @@ impl Expression {
     /// Puts numbers in the place of variables that have one value for all rows.
     pub fn substitute(&mut self, value: impl Fn(usize) -> Option<f64>) {
         for operation in &mut self.operations {
-            if let Operation::Variable(number) | Operation::PreviousOf(number) = operation {
-                if let Some(value) = value(*number) {
-                    *operation = Operation::Number(value);
-                }
+            if let Operation::Variable(number) | Operation::PreviousOf(number) = operation
+                && let Some(value) = value(*number)
+            {
+                *operation = Operation::Number(value);
             }
         }
     }

@@ -241,10 +241,10 @@ fn files_are_whole_after_kill_9() {
         for line in told {
             let numbers: Vec<i64> = line.split(' ').skip(1).filter_map(|number| number.parse().ok()).collect();
             // The last line may be cut.
-            if let [file, seconds] = numbers[..] {
-                if (seconds - START_S) % 60 == 0 {
-                    stored[file as usize] = stored[file as usize].max(seconds);
-                }
+            if let [file, seconds] = numbers[..]
+                && (seconds - START_S) % 60 == 0
+            {
+                stored[file as usize] = stored[file as usize].max(seconds);
             }
         }
         drop(open(folder.path(), small()));

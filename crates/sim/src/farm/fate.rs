@@ -65,7 +65,7 @@ impl Fate {
         let is_dead = random.below(1000) < u64::from(settings.dead_permille);
         // All kinds come in turn, so that a small farm has each; the core is sound.
         let turn = device / FAULT_EVERY % Fault::ALL.len();
-        let planned = (settings.faults && device > 0 && device % FAULT_EVERY == 0).then(|| Fault::ALL[turn]);
+        let planned = (settings.faults && device > 0 && device.is_multiple_of(FAULT_EVERY)).then(|| Fault::ALL[turn]);
         let fault = if is_dead { Some(Fault::Dead) } else { planned };
         let minutes = |random: &mut Random, low: i64, high: i64| random.between(low * MINUTE_MS, high * MINUTE_MS);
         let (period_ms, lasts_ms) = match fault {

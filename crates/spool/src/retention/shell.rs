@@ -153,11 +153,11 @@ impl Retention {
         let listed = self.segments.iter().rposition(|s| {
             s.volume == volume && (s.relative.as_os_str() == name || s.relative.as_os_str() == packed.as_os_str())
         });
-        if let Some(listed) = listed.and_then(|at| self.segments.get_mut(at)) {
-            if self.options.kinds.is_packed(&listed.relative) {
-                (listed.span_ns, listed.committed) = (span_ns, Some(monotonic));
-                return;
-            }
+        if let Some(listed) = listed.and_then(|at| self.segments.get_mut(at))
+            && self.options.kinds.is_packed(&listed.relative)
+        {
+            (listed.span_ns, listed.committed) = (span_ns, Some(monotonic));
+            return;
         }
         let segment = Listed {
             class: self.class_of(&relative),

@@ -22,7 +22,7 @@ const WRITERS: u64 = 3;
 fn child() {
     let (Ok(folder), Ok(seed)) = (std::env::var(FOLDER), std::env::var(SEED)) else { return };
     let seed: u64 = seed.parse().unwrap();
-    let engine = if seed % 2 == 0 { Engine::Auto } else { Engine::Pwrite };
+    let engine = if seed.is_multiple_of(2) { Engine::Auto } else { Engine::Pwrite };
     let options = Options { engine, ..options(volume(Path::new(&folder))) }.memory(16 << 20);
     let (spool, _) = Spool::open(options).unwrap();
     let mut writers: Vec<_> =

@@ -40,7 +40,7 @@ impl Answers {
     fn all(rows: usize, answer: Answer) -> Self {
         let fill = |on: bool| {
             let mut bits = vec![if on { u64::MAX } else { 0 }; rows.div_ceil(64)];
-            if let Some(last) = bits.last_mut().filter(|_| rows % 64 > 0) {
+            if let Some(last) = bits.last_mut().filter(|_| !rows.is_multiple_of(64)) {
                 *last &= (1 << (rows % 64)) - 1;
             }
             bits

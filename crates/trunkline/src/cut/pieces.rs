@@ -88,10 +88,10 @@ impl<'a> Pieces<'a> {
         let completes = self.completed_by(packet, &decoded);
         let piece = self.piece(packet, octets, &decoded);
         if completes.is_empty() {
-            if let Decoded::Udp(d) = decoded {
-                if self.media.contains(&(d.from(), d.to())) {
-                    return each(Hit::Packet(packet, octets));
-                }
+            if let Decoded::Udp(d) = decoded
+                && self.media.contains(&(d.from(), d.to()))
+            {
+                return each(Hit::Packet(packet, octets));
             }
             if let Some(piece) = piece {
                 self.remember(piece);

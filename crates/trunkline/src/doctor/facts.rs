@@ -3,6 +3,7 @@
 use super::mirror::Mirror;
 use std::path::PathBuf;
 use std::time::Duration;
+use trunkline_capture::filter::LibraryError;
 use trunkline_capture::live::clock::Synchronisation;
 use trunkline_capture::live::ethtool::Settings as Driver;
 
@@ -38,6 +39,8 @@ pub struct Wanted {
     pub xdp: bool,
     /// Whether the network card is to stamp packets.
     pub hardware_timestamps: bool,
+    /// Whether packets are filtered before they are captured.
+    pub filter: bool,
     /// Whether packets are recorded.
     pub record: bool,
     /// Whether devices are polled and probed.
@@ -67,6 +70,8 @@ pub struct Machine {
     pub echo: Option<[Result<(), String>; 2]>,
     /// `bpf_jit_enable`: whether filters become machine code.
     pub filters_compiled: Option<bool>,
+    /// libpcap's file, which compiles filters, or why there is none.
+    pub libpcap: Option<Result<&'static str, LibraryError>>,
     /// Memory that is available, octets; less where a control group limits it.
     pub memory_available: Option<u64>,
     /// RLIMIT_MEMLOCK in octets; none is unlimited or unknown.

@@ -100,6 +100,7 @@ fn wanted(settings: &Settings) -> Wanted {
         memory: settings.record.memory.0,
         xdp: settings.capture.source == Source::AfXdp,
         hardware_timestamps: settings.capture.timestamps == Timestamps::Hardware,
+        filter: !settings.capture.filter.is_empty(),
         record: settings.record.enabled,
         graphs: settings.graph.enabled,
         limit: Some(settings.record.limit),

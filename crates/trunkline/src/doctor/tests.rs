@@ -6,6 +6,7 @@ use super::mirror::{Look, Mirror};
 use super::{Finding, State};
 use std::path::PathBuf;
 use std::time::Duration;
+use trunkline_capture::filter::LibraryError;
 use trunkline_capture::live::clock::Synchronisation;
 use trunkline_capture::live::ethtool::{Coalescing, OfMost, Pause, Settings as Driver};
 use trunkline_capture::{Batch, FileSource};
@@ -69,6 +70,7 @@ fn healthy() -> Facts {
         io_uring: Some(Ok(())),
         echo: Some([Ok(()), Ok(())]),
         filters_compiled: Some(true),
+        libpcap: Some(Ok("libpcap.so.0.8")),
         memory_available: Some(16 * GIB),
         locked_max: Some(8 << 20),
         processors: 8,
@@ -83,6 +85,7 @@ fn healthy() -> Facts {
         memory: 512 << 20,
         xdp: false,
         hardware_timestamps: false,
+        filter: false,
         record: true,
         graphs: true,
         limit: Some(Share::Percent(80.0)),
@@ -152,6 +155,14 @@ fn the_machine_is_judged() {
     quiet(&mut facts);
     assert!(judge(&facts).iter().all(|f| f.state == State::Good), "nobody asks for it");
     finds("filters", State::Warn, "interprets", "bpf_jit_enable=1", |f| f.machine.filters_compiled = Some(false));
+    finds("libpcap", State::Warn, "filters do not work: libpcap is not installed", "apt-get install libpcap0.8", |f| {
+        f.machine.libpcap = Some(Err(LibraryError::Missing));
+    });
+    finds("libpcap", State::Bad, "libpcap.so.1 lacks pcap_compile", "apt-get install libpcap0.8", |f| {
+        let library = "libpcap.so.1".to_owned();
+        f.machine.libpcap = Some(Err(LibraryError::Symbol { library, symbol: "pcap_compile" }));
+        f.wanted.filter = true;
+    });
     finds("memory", State::Bad, "7 rings of 134.2 MB", "ring", |f| f.machine.memory_available = Some(GIB));
     finds("locked memory", State::Bad, "8.4 MB", "LimitMEMLOCK=infinity", |f| {
         f.machine.capabilities.ipc_lock = false;

@@ -73,7 +73,7 @@ trunkline_kit::section! {
         block_timeout: Duration = Duration::from_millis(50) => Restart,
             Duration::from_millis(1) => Duration::from_secs(1);
         /// What to keep, in the syntax of pcap-filter(7); the kernel leaves out the rest before it costs anything.
-        /// Empty keeps everything.
+        /// Empty keeps everything. It is compiled by libpcap, which has to be installed for it.
         filter: String = String::new() => Restart;
         /// Whether the interfaces are put into promiscuous mode: a mirror port is useless without.
         promiscuous: bool = true => Restart;

@@ -391,16 +391,16 @@ fn own(
         }
         shared.list_calls(&owner);
         let since = advanced.elapsed();
-        if since >= EPOCH_EVERY || owner.is_ending() {
-            if let Some(owned) = owner.advance(since >= EPOCH_FORCED) {
-                advanced = Instant::now();
-                let last = owned.epoch.last;
-                give_out(owned, &mut epochs, &mut owned_to);
-                shared.wake_gatherer();
-                if last {
-                    publish_owner(&owner, shared);
-                    return;
-                }
+        if (since >= EPOCH_EVERY || owner.is_ending())
+            && let Some(owned) = owner.advance(since >= EPOCH_FORCED)
+        {
+            advanced = Instant::now();
+            let last = owned.epoch.last;
+            give_out(owned, &mut epochs, &mut owned_to);
+            shared.wake_gatherer();
+            if last {
+                publish_owner(&owner, shared);
+                return;
             }
         }
         if published.elapsed() >= PUBLISH {

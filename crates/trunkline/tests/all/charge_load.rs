@@ -122,9 +122,9 @@ fn failures_are_counted_by_type_level_and_code() {
     let server = Responder::start(move |seen| {
         asked += 1;
         match seen.kind {
-            1 if asked % 7 == 0 => Reply::Answer(5030, Vec::new()),
-            2 if asked % 5 == 0 => Reply::Answer(2001, vec![(1, 4012, 0), (2, 2001, 500)]),
-            3 if asked % 3 == 0 => Reply::Answer(3004, Vec::new()),
+            1 if asked.is_multiple_of(7) => Reply::Answer(5030, Vec::new()),
+            2 if asked.is_multiple_of(5) => Reply::Answer(2001, vec![(1, 4012, 0), (2, 2001, 500)]),
+            3 if asked.is_multiple_of(3) => Reply::Answer(3004, Vec::new()),
             _ => Reply::Answer(2001, services(seen, 1000)),
         }
     });

@@ -42,6 +42,8 @@ mod run;
 mod run_cache;
 mod run_faults;
 mod run_web;
+mod stripped;
 mod web;
 mod wire;
 mod wireshark;
+mod without_libpcap;

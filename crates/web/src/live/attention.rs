@@ -106,10 +106,10 @@ fn bad_calls(recent: Counts, usual: Counts) -> Option<Attention> {
 
 async fn slow(web: &Arc<Web>, now_ns: i64) -> Vec<Attention> {
     let mut all = Vec::new();
-    if let Some(packets) = web.sources.packets.clone() {
-        if let Ok(Ok(rules)) = tokio::task::spawn_blocking(move || packets.retention()).await {
-            all.extend(rules.iter().filter_map(retention));
-        }
+    if let Some(packets) = web.sources.packets.clone()
+        && let Ok(Ok(rules)) = tokio::task::spawn_blocking(move || packets.retention()).await
+    {
+        all.extend(rules.iter().filter_map(retention));
     }
     let counted = web.stores.ask_for_a_while(move |store, stop| {
         let since = |minutes: i64| {

@@ -164,7 +164,7 @@ impl<'a> Message<'a> {
             return Err(Failure::of_message(result_code::UNSUPPORTED_VERSION));
         }
         let length = u32::from_be_bytes([0, head[1], head[2], head[3]]) as usize;
-        if length != octets.len() || length % 4 != 0 {
+        if length != octets.len() || !length.is_multiple_of(4) {
             return Err(Failure::of_message(result_code::INVALID_MESSAGE_LENGTH));
         }
         Ok(Message { header: Header::parse(head), octets })

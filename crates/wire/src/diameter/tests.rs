@@ -306,13 +306,13 @@ fn used(seed: u64) -> UsedServiceUnit<'static> {
     UsedServiceUnit {
         reporting_reason: ReportingReason::from_number(seed as u32 % 12),
         tariff_change_usage: TariffChangeUsage::from_number(seed as u32 % 5),
-        time_s: (seed % 3 == 0).then_some(seed as u32),
-        money: (seed % 7 == 0).then_some(Money {
+        time_s: seed.is_multiple_of(3).then_some(seed as u32),
+        money: seed.is_multiple_of(7).then_some(Money {
             value: UnitValue { digits: -(seed as i64 >> 8), exponent: Some(-2) },
             currency_code: None,
         }),
-        total_octets: (seed % 2 == 0).then_some(seed),
-        input_octets: (seed % 11 != 0).then_some(!seed),
+        total_octets: seed.is_multiple_of(2).then_some(seed),
+        input_octets: (!seed.is_multiple_of(11)).then_some(!seed),
         ..Default::default()
     }
 }

@@ -98,10 +98,10 @@ fn check_root(folder: &str, texts: &[Text], findings: &mut Vec<Finding>) {
         return;
     }
     for root in ["lib.rs", "main.rs"].map(|file| format!("crates/{folder}/src/{file}")) {
-        if let Some(text) = texts.iter().find(|t| t.path == root) {
-            if !text.text.contains("#![forbid(unsafe_code)]") {
-                findings.push(Finding::new(&root, 0, "must say #![forbid(unsafe_code)]"));
-            }
+        if let Some(text) = texts.iter().find(|t| t.path == root)
+            && !text.text.contains("#![forbid(unsafe_code)]")
+        {
+            findings.push(Finding::new(&root, 0, "must say #![forbid(unsafe_code)]"));
         }
     }
 }

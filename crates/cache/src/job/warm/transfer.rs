@@ -163,10 +163,10 @@ impl<'a> Transfer<'a> {
         while missing > 0 {
             let octets = values.octets(missing)?;
             missing -= octets.len();
-            if let Ok(begun) = &mut draft {
-                if let Err(refused) = begun.append(&mut self.writer, octets) {
-                    draft = Err(refused);
-                }
+            if let Ok(begun) = &mut draft
+                && let Err(refused) = begun.append(&mut self.writer, octets)
+            {
+                draft = Err(refused);
             }
         }
         if !values.line()?.is_empty() {

@@ -28,12 +28,12 @@ impl Chance {
 }
 
 pub fn name(key: usize) -> String {
-    format!("key-{key}-{}", "x".repeat(if key % 7 == 0 { 200 } else { 0 }))
+    format!("key-{key}-{}", "x".repeat(if key.is_multiple_of(7) { 200 } else { 0 }))
 }
 
 /// The value of a key at all servers, if they have it.
 pub fn value(key: usize) -> Option<String> {
-    (key % 3 != 0).then(|| format!("{key}\r\n").repeat(key))
+    (!key.is_multiple_of(3)).then(|| format!("{key}\r\n").repeat(key))
 }
 
 /// What a server does with a get, beside answering it as it should.

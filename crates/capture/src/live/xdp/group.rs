@@ -97,10 +97,10 @@ impl Sockets {
 
     /// In the driver if it can, else in the kernel.
     fn attach(&self, program: &OwnedFd, facts: &Facts) -> Result<(OwnedFd, bool), LiveError> {
-        if self.options.best > XdpMode::Generic {
-            if let Ok(link) = program::attach(program.as_fd(), facts.index, IN_DRIVER) {
-                return Ok((link, true));
-            }
+        if self.options.best > XdpMode::Generic
+            && let Ok(link) = program::attach(program.as_fd(), facts.index, IN_DRIVER)
+        {
+            return Ok((link, true));
         }
         match program::attach(program.as_fd(), facts.index, IN_KERNEL) {
             Ok(link) => Ok((link, false)),

@@ -22,10 +22,10 @@ pub fn recent<D: Disk>(core: &Core, disk: &D, mapping: &Mapping) -> io::Result<R
     }
     let read = ledger::read(disk, first, |entry| {
         for effect in &entry.effects {
-            if let Effect::Answered { slot, kept, .. } = effect {
-                if core.origin_of(*slot).is_some_and(|origin| origin.starts_with("gtpp:")) {
-                    recent.put(*slot, kept.end_to_end, entry.at);
-                }
+            if let Effect::Answered { slot, kept, .. } = effect
+                && core.origin_of(*slot).is_some_and(|origin| origin.starts_with("gtpp:"))
+            {
+                recent.put(*slot, kept.end_to_end, entry.at);
             }
         }
         ControlFlow::Continue(())

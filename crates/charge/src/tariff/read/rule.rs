@@ -51,7 +51,7 @@ fn together(section: &RuleSection, keys: &Keys, wrong: &mut Wrong) {
     let first = section.first_step.unwrap_or(section.step).0;
     let priced = section.outcome == Outcome::Priced;
     check(section.name.is_empty(), "name", "[[version.rule]] needs a name");
-    check(first % section.step.0 != 0, "first-step", "first-step is a multiple of step");
+    check(!first.is_multiple_of(section.step.0), "first-step", "first-step is a multiple of step");
     check(priced && !keys.has("price") && !keys.has("tiers"), "outcome", "price, tiers, or another outcome is missing");
     check(keys.has("price") && keys.has("tiers"), "tiers", "either price or tiers");
     check(section.tiers.len() > 1 && section.counter.is_empty(), "tiers", "tiers go by a counter: counter = \"NAME\"");

@@ -83,7 +83,7 @@ fn a_table_of_one_name_alone_is_found_again() {
     let row = |number: u32, index: u32| Walked {
         index: vec![index],
         name: "port".to_owned(),
-        label: if number % 2 == 0 { format!("label {number}") } else { String::new() },
+        label: if number.is_multiple_of(2) { format!("label {number}") } else { String::new() },
         mark: if number % 4 == 1 { format!("mark {number}") } else { String::new() },
         ..Walked::default()
     };

@@ -209,10 +209,10 @@ fn label<'a>(cursor: &mut Cursor<'a>) -> Option<(&'a str, &'a str)> {
 }
 
 fn number(text: &str) -> Option<Number> {
-    if text.bytes().all(|b| b.is_ascii_digit()) {
-        if let Ok(whole) = text.parse() {
-            return Some(Number::Whole(whole));
-        }
+    if text.bytes().all(|b| b.is_ascii_digit())
+        && let Ok(whole) = text.parse()
+    {
+        return Some(Number::Whole(whole));
     }
     text.parse().ok().map(Number::Real)
 }

@@ -57,10 +57,10 @@ impl Reader<'_, '_, '_> {
         if ![1000, 1024].contains(&section.base) {
             self.sheet.wrong(keys.at("base"), "base is 1000 or 1024".to_owned());
         }
-        if let (Bound::Number(lower), Bound::Number(upper)) = (section.lower, section.upper) {
-            if lower >= upper {
-                self.sheet.wrong(keys.at("upper"), format!("upper {upper} is not above lower {lower}"));
-            }
+        if let (Bound::Number(lower), Bound::Number(upper)) = (section.lower, section.upper)
+            && lower >= upper
+        {
+            self.sheet.wrong(keys.at("upper"), format!("upper {upper} is not above lower {lower}"));
         }
         if section.logarithmic && matches!(section.lower, Bound::Number(lower) if lower.0 <= 0.0) {
             self.sheet.wrong(keys.at("lower"), "a logarithmic axis begins above zero".to_owned());

@@ -145,10 +145,10 @@ impl Reader<'_, '_, '_> {
         if series.factor.0 == 0.0 {
             self.sheet.wrong(keys.at("factor"), "a factor is not zero".to_owned());
         }
-        if let (Some(min), super::super::Bound::Number(max)) = (series.min, series.max) {
-            if min >= max {
-                self.sheet.wrong(keys.at("max"), format!("max {max} is not above min {min}"));
-            }
+        if let (Some(min), super::super::Bound::Number(max)) = (series.min, series.max)
+            && min >= max
+        {
+            self.sheet.wrong(keys.at("max"), format!("max {max} is not above min {min}"));
         }
         if series.max == super::super::Bound::Speed && table.is_none() {
             self.sheet.wrong(keys.at("max"), "\"speed\" is that of a row: it needs a table".to_owned());

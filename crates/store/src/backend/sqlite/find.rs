@@ -190,10 +190,10 @@ impl<'a, 'c> Search<'a, 'c> {
     /// all calls have to be looked at.
     fn candidates(&mut self, slice: &Slice) -> Result<Option<(Vec<i64>, bool)>, Trouble> {
         let told = self.gists.as_mut().filter(|_| !slice.is_older);
-        if let Some((_, plan)) = &told {
-            if slice.ranges().is_some_and(|ranges| !plan.may_pass(ranges)) {
-                return Ok(Some((vec![], false)));
-            }
+        if let Some((_, plan)) = &told
+            && slice.ranges().is_some_and(|ranges| !plan.may_pass(ranges))
+        {
+            return Ok(Some((vec![], false)));
         }
         let parts_max = if told.is_some() { PARTS_FEW } else { usize::MAX };
         let indexed = match self.wanted.lookups {

@@ -110,7 +110,7 @@ fn calls_and_ledger(count: u32) -> tempfile::TempDir {
             sip_call_id: format!("call-{n}@example"),
             state: trunkline_store::row::CallState::Completed,
             from: format!("+336100000{:02}", n % 20),
-            to: if n % 4 == 0 { "+4420700000" } else { "+33123456789" }.to_owned(),
+            to: if n.is_multiple_of(4) { "+4420700000" } else { "+33123456789" }.to_owned(),
             start_ns,
             answer_ns: Some(start_ns + 4 * SECOND),
             end_ns: Some(start_ns + 70 * SECOND),

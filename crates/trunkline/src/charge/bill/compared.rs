@@ -187,7 +187,7 @@ pub fn bill(
     let mut read = 0u64;
     while next(file, &mut text)? > 0 {
         read += 1;
-        if read % TELL_EVERY == 0 {
+        if read.is_multiple_of(TELL_EVERY) {
             waiting.read(Step::Bill, read)?;
         }
         match reader.read(&text, &mut lines.parties) {

@@ -74,10 +74,10 @@ fn wait(job: &Job, stop: &Stop, again: &AtomicBool, cache: &Cache) {
     let (mut before, mut since) = (job.figures(), Instant::now());
     let (tells, mut warms) = (cache.verbose > 0, cache.warm_from.as_ref());
     while !stop.is_asked() && !job.wait(LOOK) {
-        if again.swap(false, Ordering::Relaxed) {
-            if let Err(why) = job.refresh_certificates() {
-                eprintln!("trunkline cache: certificates: {why}; those before are still shown");
-            }
+        if again.swap(false, Ordering::Relaxed)
+            && let Err(why) = job.refresh_certificates()
+        {
+            eprintln!("trunkline cache: certificates: {why}; those before are still shown");
         }
         if let Some(peer) = warms {
             warms = Some(peer).filter(|peer| !tells_warmed(peer, job));

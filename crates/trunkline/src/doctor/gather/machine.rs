@@ -5,6 +5,7 @@ use rustix::process::{Resource, getrlimit};
 use rustix::thread::CapabilitySet;
 use std::fs;
 use std::path::PathBuf;
+use trunkline_capture::filter;
 use trunkline_capture::live::clock;
 use trunkline_graph::job::EchoSockets;
 
@@ -19,6 +20,7 @@ pub fn machine() -> Machine {
         io_uring: Some(io_uring::IoUring::new(2).map(drop).map_err(|e| e.to_string())),
         echo: Some(EchoSockets::open().rights().map(|right| right.map(drop).map_err(str::to_owned))),
         filters_compiled: line("/proc/sys/net/core/bpf_jit_enable").map(|text| text != "0"),
+        libpcap: Some(filter::library()),
         memory_available: memory_available(),
         locked_max: getrlimit(Resource::Memlock).current,
         processors: std::thread::available_parallelism().map_or(1, usize::from),

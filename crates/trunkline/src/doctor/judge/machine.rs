@@ -3,6 +3,7 @@
 use crate::doctor::Finding;
 use crate::doctor::facts::{Machine, Wanted};
 use crate::show::figure;
+use trunkline_capture::filter::{INSTALL, LibraryError};
 
 /// The first kernel with TPACKET_V3.
 const KERNEL_MIN: (u32, u32) = (3, 2);
@@ -23,6 +24,7 @@ pub fn judge(machine: &Machine, wanted: &Wanted) -> Vec<Finding> {
         io_uring(machine),
         echo(machine, wanted),
         filters(machine),
+        libpcap(machine, wanted),
         memory(machine, wanted),
         locked(machine, wanted),
         processors(machine, wanted),
@@ -120,6 +122,20 @@ fn filters(machine: &Machine) -> Option<Finding> {
             .loses("some of the highest packet rate: each packet passes a filter that chooses its lane")
             .fix("sudo sysctl net.core.bpf_jit_enable=1"),
     })
+}
+
+fn libpcap(machine: &Machine, wanted: &Wanted) -> Option<Finding> {
+    let why = match machine.libpcap.as_ref()? {
+        Ok(name) => return Some(Finding::good("libpcap", "", format!("{name} compiles filters"))),
+        Err(LibraryError::Missing) => "filters do not work: libpcap is not installed".to_owned(),
+        Err(other) => format!("filters do not work: {other}"),
+    };
+    let finding = match wanted.filter {
+        true => Finding::bad("libpcap", "", why).loses("all packets: a capture with [capture] filter does not start"),
+        false => Finding::warn("libpcap", "", why)
+            .loses("nothing; [capture] filter and extractions by expressions that libpcap compiles are refused"),
+    };
+    Some(finding.fix(format!("sudo {INSTALL}")))
 }
 
 fn lanes(machine: &Machine, wanted: &Wanted) -> u64 {

@@ -63,10 +63,10 @@ impl Stock {
 
     /// What is kept of each class.
     pub fn retention(&self) -> Result<Vec<RetentionInfo>, Failure> {
-        if let Some((at, kept)) = lock(&self.kept).as_ref() {
-            if at.elapsed() < FRESH {
-                return Ok(kept.clone());
-            }
+        if let Some((at, kept)) = lock(&self.kept).as_ref()
+            && at.elapsed() < FRESH
+        {
+            return Ok(kept.clone());
         }
         let files = segments(std::slice::from_ref(&self.data), Span::ALL, &Class::ALL)?;
         let mut held = Class::ALL.map(|_| Held::default());

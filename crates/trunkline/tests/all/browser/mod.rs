@@ -158,10 +158,10 @@ impl Browser {
         let at = answer.windows(4).position(|w| w == b"\r\n\r\n").expect("no head");
         let head = String::from_utf8(answer[..at].to_vec()).unwrap();
         for line in head.lines() {
-            if let Some((name, value)) = line.split_once(": ") {
-                if name.eq_ignore_ascii_case("set-cookie") {
-                    self.cookie = value.split(';').next().unwrap().to_owned();
-                }
+            if let Some((name, value)) = line.split_once(": ")
+                && name.eq_ignore_ascii_case("set-cookie")
+            {
+                self.cookie = value.split(';').next().unwrap().to_owned();
             }
         }
         Answer { status: head[9..12].parse().unwrap(), head, body: answer[at + 4..].to_vec() }

@@ -90,10 +90,12 @@ impl Parts {
 
     fn pair(&mut self, addresses: [IpAddr; 2], words: [&'static str; 2]) {
         let [from, to] = [self.place(addresses[0], words[0]), self.place(addresses[1], words[1])];
-        if let (Some(from), Some(to)) = (from, to) {
-            if from != to && !self.pairs.contains(&[to, from]) && self.pairs.len() < ADDRESSES_MAX {
-                self.pairs.insert([from, to]);
-            }
+        if let (Some(from), Some(to)) = (from, to)
+            && from != to
+            && !self.pairs.contains(&[to, from])
+            && self.pairs.len() < ADDRESSES_MAX
+        {
+            self.pairs.insert([from, to]);
         }
     }
 

@@ -75,7 +75,7 @@ fn of_many_who_redeem_one_link_one_gets_in() {
         let link = f.make_link(&kind, NOW).unwrap();
         let start = Barrier::new(8);
         let redeem = |n: usize| {
-            let desk = if n % 2 == 0 { &f.desk } else { &other };
+            let desk = if n.is_multiple_of(2) { &f.desk } else { &other };
             start.wait();
             let done = match kind {
                 LinkKind::SignIn(_) => desk.sign_in_by_link(link.expose(), from("10.0.0.1"), NOW),

@@ -144,7 +144,7 @@ impl PrivacyKey {
     /// Decrypts in place; says whether the octets can be what was encrypted at all.
     pub(super) fn decrypt(&self, octets: &mut [u8], nonce: &Nonce) -> bool {
         let iv = &nonce.iv().into();
-        if octets.len() % self.block_octets() != 0 {
+        if !octets.len().is_multiple_of(self.block_octets()) {
             return false;
         }
         match self.cipher.as_ref() {

@@ -24,10 +24,10 @@ impl Driver<'_> {
         if flags.contains(EventFlags::OUT) {
             self.touch(at);
         }
-        if flags.intersects(EventFlags::IN | EventFlags::ERR | EventFlags::HUP) {
-            if let Err(why) = self.receive(at, room) {
-                self.close(at, &why);
-            }
+        if flags.intersects(EventFlags::IN | EventFlags::ERR | EventFlags::HUP)
+            && let Err(why) = self.receive(at, room)
+        {
+            self.close(at, &why);
         }
     }
 
