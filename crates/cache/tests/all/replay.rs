@@ -44,6 +44,6 @@ fn octets_of_others() {
         exercise::route_client,
     ];
     if runs.iter().map(|run| replay(&seeds, *run)).sum::<usize>() == 0 {
-        println!("skipped: no shared seeds");
+        println!("SKIPPED: no shared seeds");
     }
 }

@@ -143,7 +143,7 @@ fn shared() -> Option<PathBuf> {
     let root = root.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"));
     let captures = root.join("captures");
     if !captures.join("expected.json").exists() {
-        println!("skipped: no shared captures");
+        println!("SKIPPED: no shared captures");
         return None;
     }
     Some(captures)

@@ -31,7 +31,7 @@ fn sip_of_other_projects_makes_the_same_rows_however_it_is_cut() {
     let shared = std::env::var_os("TRUNKLINE_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
     let messages = files(&shared.join("fuzz-seeds/sip"));
     if messages.is_empty() {
-        println!("skipped: no shared captures");
+        println!("SKIPPED: no shared captures");
     }
     for some in messages.chunks(40) {
         let pieces: Vec<Vec<u8>> =

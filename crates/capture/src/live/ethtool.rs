@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn agrees_with_the_program_of_the_name() {
         let Ok(output) = std::process::Command::new("ethtool").args(["-k", "lo"]).output() else {
-            println!("skipped: no ethtool");
+            println!("SKIPPED: no ethtool");
             return;
         };
         let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -9,7 +9,7 @@ fn shared() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let dir = std::env::var_os("TRUNKLINE_SHARED").map_or_else(beside, PathBuf::from).join("captures");
     if !dir.is_dir() {
-        println!("skipped: no shared captures");
+        println!("SKIPPED: no shared captures");
         return None;
     }
     Some(dir)

@@ -30,11 +30,11 @@ fn choose_what_tcpdump_chooses() {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let shared = std::env::var_os("TRUNKLINE_SHARED").map_or_else(beside, PathBuf::from);
     if !shared.is_dir() {
-        println!("skipped: no shared captures");
+        println!("SKIPPED: no shared captures");
         return;
     }
     if Command::new("tcpdump").arg("--version").output().is_err() {
-        println!("skipped: no tcpdump");
+        println!("SKIPPED: no tcpdump");
         return;
     }
     let is_small = |p: &PathBuf| p.metadata().is_ok_and(|m| m.len() < OCTETS_MAX);

@@ -364,7 +364,7 @@ fn capinfos_reads_what_is_written() {
         let path = write(dir.path(), "written", &capture(pcapng, 1_700_000_000_000, 100));
         let Ok(out) = Command::new("capinfos").args(["-T", "-m", "-r", "-M", "-c", "-d", "-u"]).arg(&path).output()
         else {
-            println!("skipped: no capinfos");
+            println!("SKIPPED: no capinfos");
             return;
         };
         let wire: u64 = read(&path).iter().map(|(p, _)| u64::from(p.wire)).sum();

@@ -47,7 +47,7 @@ fn corpora_hold() {
 #[test]
 fn captures_and_seeds_hold() {
     if !shared().is_dir() {
-        println!("skipped: no shared captures");
+        println!("SKIPPED: no shared captures");
         return;
     }
     let mut all = |octets: &[u8]| {

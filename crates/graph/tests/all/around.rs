@@ -143,7 +143,7 @@ fn links_addresses_and_hosts_are_the_farms_and_those_that_net_snmp_reads() {
     for (place, id) in &here.ids {
         let around = inventory.around(*id).unwrap();
         let Some(arp) = walked(&here, *place, ".1.3.6.1.2.1.4.22.1.3") else {
-            eprintln!("skipped: snmp is not installed");
+            eprintln!("SKIPPED IN PART: snmp is not installed");
             break;
         };
         let hosts = around.hosts.all.iter().flat_map(|of| &of.addresses).map(|address| address.0);

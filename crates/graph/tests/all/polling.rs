@@ -35,7 +35,7 @@ impl Agent {
     /// Starts it, and waits for its first answer; none where net-snmp is not installed.
     fn start() -> Option<Agent> {
         if !["/usr/sbin/snmpd", "/usr/bin/snmpget"].iter().all(|path| Path::new(path).exists()) {
-            println!("skipped: no snmpd or no snmpget");
+            println!("SKIPPED: no snmpd or no snmpget");
             return None;
         }
         let folder = tempfile::tempdir().expect("a folder");
@@ -187,7 +187,7 @@ fn all_versions_read_what_snmpget_reads() {
 fn devices_of_both_families_are_asked() {
     let Some(agent) = Agent::start() else { return };
     if !has_ipv6() {
-        println!("skipped: no IPv6");
+        println!("SKIPPED: no IPv6");
         return;
     }
     let mut polling = polling();

@@ -86,7 +86,7 @@ fn fetched(file: &Path, from_s: i64, to_s: i64) -> BTreeMap<i64, [f64; 2]> {
 fn has_rrdtool() -> bool {
     let is_there = Path::new("/usr/bin/rrdtool").exists();
     if !is_there {
-        println!("skipped: no rrdtool");
+        println!("SKIPPED: no rrdtool");
     }
     is_there
 }

@@ -204,7 +204,7 @@ fn others_read(data: &Path, sent: u64) {
     let mut seen = 0;
     for file in &files {
         let Ok(mut zstd) = Command::new("zstd").arg("-dc").arg(file).stdout(Stdio::piped()).spawn() else {
-            return println!("skipped: no zstd");
+            return println!("SKIPPED IN PART: no zstd");
         };
         let stdin = zstd.stdout.take().unwrap();
         let Ok(out) =
@@ -212,7 +212,7 @@ fn others_read(data: &Path, sent: u64) {
         else {
             let _ = zstd.kill();
             let _ = zstd.wait();
-            return println!("skipped: no tshark");
+            return println!("SKIPPED IN PART: no tshark");
         };
         assert!(zstd.wait().unwrap().success() && out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         seen += out.stdout.split(|o| *o == b'\n').filter(|line| !line.is_empty()).count();

@@ -44,7 +44,7 @@ fn plain_words_are_those_of_libpcap() {
 #[test]
 fn packet_numbers_are_those_of_tcpdump() {
     if Command::new("tcpdump").arg("--version").output().is_err() {
-        println!("skipped: no tcpdump");
+        println!("SKIPPED: no tcpdump");
         return;
     }
     for path in captures(25) {
@@ -108,7 +108,7 @@ fn lengths_are_those_of_the_wire() {
         assert_eq!(ours(text), ours(mixed), "{mixed}");
         match tcpdump(&path, text) {
             Some(theirs) => assert_eq!(ours(text), theirs, "{text}"),
-            None => println!("skipped: no tcpdump"),
+            None => println!("SKIPPED IN PART: no tcpdump"),
         }
     }
     let long = all.iter().filter(|p| p.wire >= 300).count();

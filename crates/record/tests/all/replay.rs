@@ -38,7 +38,7 @@ fn octets_of_other_protocols() {
     let shared = std::env::var_os("TRUNKLINE_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
     let seeds = shared.join("fuzz-seeds");
     if replay(&seeds, exercise::query) + replay(&seeds, exercise::index) == 0 {
-        println!("skipped: no shared captures");
+        println!("SKIPPED: no shared captures");
     }
 }
 

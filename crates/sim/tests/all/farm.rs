@@ -112,7 +112,7 @@ const COLUMNS: [(Counter, u32, u32); 8] = [
 #[test]
 fn net_snmp_walks_every_sort_of_device_and_reads_the_truth() {
     if Command::new("snmpwalk").arg("-V").output().is_err() {
-        eprintln!("skipped: snmp is not installed");
+        eprintln!("SKIPPED: snmp is not installed");
         return;
     }
     let farm = Farm::new(Settings { devices: 60, interfaces: 50, ..Settings::default() });
@@ -164,7 +164,7 @@ const SYS_NAME: &str = ".1.3.6.1.2.1.1.5.0";
 #[test]
 fn net_snmp_is_let_in_by_every_code_and_cipher_of_version_three() {
     if Command::new("snmpget").arg("-V").output().is_err() {
-        eprintln!("skipped: snmp is not installed");
+        eprintln!("SKIPPED: snmp is not installed");
         return;
     }
     let farm = Farm::new(Settings { devices: 4, v3_permille: 1000, faults: false, ..Settings::default() });
@@ -194,7 +194,7 @@ fn net_snmp_is_let_in_by_every_code_and_cipher_of_version_three() {
 #[test]
 fn net_snmp_is_told_why_it_is_not_let_in() {
     if Command::new("snmpget").arg("-V").output().is_err() {
-        eprintln!("skipped: snmp is not installed");
+        eprintln!("SKIPPED: snmp is not installed");
         return;
     }
     let farm = Farm::new(Settings { devices: 4, faults: false, ..Settings::default() });
@@ -249,7 +249,7 @@ fn a_start_begins_counters_anew_and_may_number_anew() {
 #[test]
 fn net_snmp_reads_who_is_around_a_device_and_what_it_drops() {
     if Command::new("snmpbulkwalk").arg("-V").output().is_err() {
-        eprintln!("skipped: snmp is not installed");
+        eprintln!("SKIPPED: snmp is not installed");
         return;
     }
     let begin = Settings::default().begin_ms;

@@ -30,7 +30,7 @@ fn tshark(file: &Path, arguments: &[&str]) -> Option<Vec<String>> {
     command.arg("-r").arg(file).args(["--enable-heuristic", "rtp_udp"]);
     preferences.iter().for_each(|p| _ = command.args(["-o", &format!("{p}:TRUE")]));
     let Ok(output) = command.args(arguments).output() else {
-        println!("skipped: no tshark");
+        println!("SKIPPED: no tshark");
         return None;
     };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -35,6 +35,6 @@ fn octets_of_other_protocols() {
     let seeds = shared.join("fuzz-seeds");
     replay(&seeds, exercise::gists);
     if replay(&seeds, exercise::filter) + replay(&seeds, exercise::ladder) + replay(&seeds, exercise::journal) == 0 {
-        println!("skipped: no shared captures");
+        println!("SKIPPED: no shared captures");
     }
 }

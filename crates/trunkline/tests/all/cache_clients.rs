@@ -70,7 +70,7 @@ fn same(there: &[&str], program: &[&str], script: &str) {
                 "{script}: '{}' does not work: scripts/setup test",
                 needed.join(" ")
             );
-            return eprintln!("left out: {script}: '{}' does not work", needed.join(" "));
+            return eprintln!("SKIPPED: {script}: '{}' does not work", needed.join(" "));
         }
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/clients").join(script);
@@ -114,7 +114,7 @@ fn dalli() {
 #[test]
 fn gomemcache() {
     if !works(&["go", "version"]) {
-        return eprintln!("left out: gomemcache.go: there is no Go");
+        return eprintln!("SKIPPED: gomemcache.go: there is no Go");
     }
     same(&["go", "list", "github.com/bradfitz/gomemcache/memcache"], &["go", "run"], "gomemcache.go");
 }

@@ -229,7 +229,7 @@ fn top_tells_of_each_server_and_round() {
 
 #[test]
 fn top_looks_at_memcached_too() {
-    let Some(server) = Server::memcached() else { return println!("skipped: memcached is not installed") };
+    let Some(server) = Server::memcached() else { return println!("SKIPPED: memcached is not installed") };
     let output = ran(&["top", &server.tcp, "--json", "--every", "0.1"]);
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(told["now"]["gets_total"].as_u64(), Some(0), "{told}");

@@ -141,7 +141,7 @@ fn servers_of_ours_are_killed_under_load() {
 #[test]
 fn memcacheds_are_killed_under_load() {
     let (Some(first), Some(second)) = (Process::memcached(), Process::memcached()) else {
-        println!("skipped: memcached is not installed");
+        println!("SKIPPED: memcached is not installed");
         return;
     };
     killed_under_load(first, second, |port| {

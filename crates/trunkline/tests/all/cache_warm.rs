@@ -82,7 +82,7 @@ impl Drop for Memcached {
 
 #[test]
 fn a_cold_cache_takes_what_memcached_has() {
-    let Some(peer) = Memcached::start() else { return println!("left out: no memcached") };
+    let Some(peer) = Memcached::start() else { return println!("SKIPPED: no memcached") };
     let mut client = Client::connect(&peer.1);
     fill(&mut client);
     oddities(&mut client);
@@ -140,7 +140,7 @@ fn what_clients_do_here_wins() {
 
 #[test]
 fn what_clients_do_here_wins_over_memcached() {
-    let Some(peer) = Memcached::start() else { return println!("left out: no memcached") };
+    let Some(peer) = Memcached::start() else { return println!("SKIPPED: no memcached") };
     fill(&mut Client::connect(&peer.1));
     changes_win(&peer.1);
 }

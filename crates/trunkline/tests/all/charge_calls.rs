@@ -27,7 +27,7 @@ fn there(test: &str, with_relay: bool) -> bool {
     let all = python && relay;
     assert!(all || std::env::var_os("CI").is_none(), "{test}: python-diameter or freeDiameter: scripts/setup test");
     if !all {
-        eprintln!("left out: {test}: python-diameter or freeDiameter missing");
+        eprintln!("SKIPPED: {test}: python-diameter or freeDiameter missing");
     }
     all
 }

@@ -52,7 +52,7 @@ fn there(test: &str, needed: &[(&str, bool)]) -> bool {
     let must = std::env::var_os("CI").is_some() && !missing.is_empty();
     assert!(!must, "{test}: {missing:?} missing: scripts/setup test");
     if !missing.is_empty() {
-        eprintln!("left out: {test}: {missing:?} missing");
+        eprintln!("SKIPPED: {test}: {missing:?} missing");
     }
     missing.is_empty()
 }

@@ -52,7 +52,7 @@ fn troubles(node: &Node) -> String {
 #[expect(clippy::disallowed_methods, reason = "clocks leap at times that nothing tells of")]
 fn leaps_of_the_clock_end_nothing_and_price_nothing() {
     let Some(library) = library() else {
-        eprintln!("skipped: no libfaketime here; scripts/setup test");
+        eprintln!("SKIPPED: no libfaketime here; scripts/setup test");
         return;
     };
     let folder = tempfile::tempdir().unwrap();

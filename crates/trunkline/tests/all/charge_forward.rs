@@ -183,7 +183,7 @@ impl Drop for Hollow {
 #[test]
 fn a_gateway_that_is_away_stops_nothing_and_tshark_reads_what_is_said() {
     if Command::new("tshark").arg("-v").output().is_err() {
-        eprintln!("skipped: tshark is not installed");
+        eprintln!("SKIPPED: tshark is not installed");
         return;
     }
     let folders: Vec<_> = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();

@@ -276,7 +276,7 @@ fn files_are_sent_to_two_gateways_and_each_record_is_billed_once() {
 #[test]
 fn tshark_reads_every_message_about_records() {
     if Command::new("tshark").arg("-v").output().is_err() {
-        eprintln!("skipped: tshark is not installed");
+        eprintln!("SKIPPED: tshark is not installed");
         return;
     }
     let folder = tempfile::tempdir().unwrap();

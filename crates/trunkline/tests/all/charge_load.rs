@@ -356,7 +356,7 @@ fn a_line_a_second_and_pictures() {
     let picture = std::fs::read_to_string(&svg).unwrap();
     assert!(picture.starts_with("<svg") && picture.contains(">event<") && picture.ends_with("</svg>\n"));
     let Ok(drawn) = Command::new("gnuplot").arg(&script).output() else {
-        return println!("skipped: no gnuplot");
+        return println!("SKIPPED IN PART: no gnuplot");
     };
     assert!(drawn.status.success() && drawn.stderr.is_empty(), "{}", String::from_utf8_lossy(&drawn.stderr));
     let drawn = std::fs::read_to_string(path("load.gnuplot.svg")).unwrap();
@@ -398,7 +398,7 @@ fn tshark_has_no_complaint_about_what_is_sent() {
     let fields = ["-T", "fields", "-e", "diameter.cmd.code", "-e", "diameter.flags.request"];
     let experts = ["-e", "_ws.expert.message", "-e", "_ws.malformed", "-o", "tcp.check_checksum:FALSE"];
     let Ok(done) = Command::new("tshark").arg("-r").arg(&file).args(fields).args(experts).output() else {
-        return println!("skipped: no tshark");
+        return println!("SKIPPED: no tshark");
     };
     let text = String::from_utf8_lossy(&done.stdout);
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();

@@ -85,7 +85,7 @@ fn decoded(folder: &Path, told: &[Value]) {
     let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/python/bin/python3");
     let has = Command::new(&python).args(["-c", "import pycrate_asn1dir"]).output();
     if !has.is_ok_and(|has| has.status.success()) {
-        println!("skipped: no pycrate; scripts/setup test installs it");
+        println!("SKIPPED: no pycrate; scripts/setup test installs it");
         return;
     }
     let done = Command::new(python).arg(tests).args(files(folder)).output().unwrap();

@@ -27,7 +27,7 @@ impl Wire {
         match made {
             Ok(()) => Some(wire),
             Err(why) => {
-                println!("skipped: no network namespace: {why}");
+                println!("SKIPPED: no network namespace: {why}");
                 None
             }
         }

@@ -41,7 +41,7 @@ fn end(child: Child) -> (Option<i32>, String) {
 #[test]
 fn devices_answer_on_their_own_addresses_until_it_ends() {
     if Command::new("snmpget").arg("-V").output().is_err() {
-        eprintln!("skipped: snmp is not installed");
+        eprintln!("SKIPPED: snmp is not installed");
         return;
     }
     let port = free_port();

@@ -222,7 +222,7 @@ fn expressions_find_what_tcpdump_finds() {
         expressions.extend(hosts.iter().zip(&ports).map(|(host, port)| format!("host {host} and port {port}")));
         expressions.extend(hosts.iter().map(|host| format!("vlan and src host {host} and udp[8] & 0xc0 = 0x80")));
         for expression in &expressions {
-            let Some(expected) = tcpdump(&desk, expression) else { return println!("skipped: no tcpdump") };
+            let Some(expected) = tcpdump(&desk, expression) else { return println!("SKIPPED: no tcpdump") };
             assert_eq!(ordered(desk.extract(&[expression])), ordered(expected), "{tunnel}: {expression}");
         }
         for host in &hosts {

@@ -307,13 +307,13 @@ fn install(desk: &Desk) -> bool {
     let moved = fs::read_to_string(&script).unwrap().replace(PROGRAM, program.to_str().unwrap());
     fs::write(&script, moved).unwrap();
     let Some(mut list) = desk.tshark(&["-D"]) else {
-        println!("skipped: no tshark");
+        println!("SKIPPED: no tshark");
         return false;
     };
     let listed = text(&list.output().unwrap().stdout);
     let is_there = listed.contains("trunkline-range (Trunkline: time range)");
     if !is_there {
-        println!("skipped: this tshark does not look into WIRESHARK_EXTCAP_DIR:\n{listed}");
+        println!("SKIPPED: this tshark does not look into WIRESHARK_EXTCAP_DIR:\n{listed}");
     }
     is_there
 }
@@ -530,7 +530,7 @@ fn tshark_reads_over_tcp() {
     let (_running, address) = desk.listen(&["udp port 5060"]);
     let expected = desk.extract(&["udp port 5060"]);
     let interface = format!("TCP@{address}");
-    let Some(mut command) = desk.tshark(&["-i", &interface, "-w", "-"]) else { return println!("skipped: no tshark") };
+    let Some(mut command) = desk.tshark(&["-i", &interface, "-w", "-"]) else { return println!("SKIPPED: no tshark") };
     let output = command.output().unwrap();
     fs::write(desk.path("seen.pcapng"), &output.stdout).unwrap();
     assert_eq!(desk.packets("seen.pcapng"), expected, "{}", text(&output.stderr));

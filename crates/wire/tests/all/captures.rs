@@ -260,7 +260,7 @@ fn tcp_streams_are_what_the_oracle_follows() {
         let file = shared.join("captures").join(name);
         let ours = streams(&file);
         for number in 0..*connections {
-            let Some(theirs) = followed(&file, number) else { return println!("skipped: no tshark") };
+            let Some(theirs) = followed(&file, number) else { return println!("SKIPPED: no tshark") };
             let [a, b] = theirs.clone();
             // Where no SYN was seen, either side may be taken for the client.
             let same = ours.contains(&theirs) || ours.contains(&[b, a]);

@@ -67,7 +67,7 @@ fn the_dictionary_is_that_of_wireshark() {
     let files = ["dictionary.xml", "TGPP.xml", "chargecontrol.xml", "nasreq.xml"];
     let texts: Vec<String> = files.iter().filter_map(|f| std::fs::read_to_string(folder.join(f)).ok()).collect();
     if texts.len() < files.len() {
-        println!("skipped: Wireshark's dictionary is not installed");
+        println!("SKIPPED: Wireshark's dictionary is not installed");
         return;
     }
     let theirs: Vec<Entry> = texts.iter().flat_map(|text| entries(text)).collect();

@@ -101,7 +101,7 @@ fn read_by_tshark(messages: &[Vec<u8>]) -> Option<(Vec<Vec<Seen>>, Vec<String>)>
     std::fs::write(&file, capture(messages)).unwrap();
     let pdml = tshark(&file, &["-T", "pdml", "-o", "tcp.check_checksum:FALSE"]);
     if pdml.is_none() {
-        println!("skipped: no tshark");
+        println!("SKIPPED: no tshark");
     }
     Some(seen_by_tshark(&pdml?))
 }
@@ -419,7 +419,7 @@ fn captured() -> Vec<Vec<u8>> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let shared = std::env::var_os("TRUNKLINE_SHARED").map_or_else(beside, PathBuf::from);
     let Ok(entries) = std::fs::read_dir(shared.join("fuzz-seeds/diameter")) else {
-        println!("skipped: no shared captures");
+        println!("SKIPPED: no shared captures");
         return Vec::new();
     };
     entries.filter_map(|e| std::fs::read(e.ok()?.path()).ok()).flat_map(|octets| frames(&octets)).collect()

@@ -58,7 +58,7 @@ fn tshark(messages: &[Vec<u8>]) -> Option<Vec<Vec<String>>> {
         command.args(["-e", field]);
     });
     let Ok(done) = command.output() else {
-        println!("skipped: no tshark");
+        println!("SKIPPED: no tshark");
         return None;
     };
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
@@ -169,7 +169,7 @@ fn the_captured_transfer_is_read() {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let shared = std::env::var_os("TRUNKLINE_SHARED").map_or_else(beside, PathBuf::from);
     let Ok(entries) = std::fs::read_dir(shared.join("fuzz-seeds/gtp-prime-v0")) else {
-        println!("skipped: no shared captures");
+        println!("SKIPPED: no shared captures");
         return;
     };
     let seeds: Vec<Vec<u8>> = entries.filter_map(|e| std::fs::read(e.ok()?.path()).ok()).collect();

@@ -16,7 +16,7 @@ fn seeds_of_other_projects() {
     let shared = std::env::var_os("TRUNKLINE_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
     let seeds = ["rtp", "rtcp", "srtp", "stun"].map(|kind| files(&shared.join("fuzz-seeds").join(kind)));
     if seeds.iter().flatten().inspect(|o| drive(o)).count() == 0 {
-        println!("skipped: no shared captures");
+        println!("SKIPPED: no shared captures");
     }
 }
 

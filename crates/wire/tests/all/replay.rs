@@ -45,6 +45,6 @@ fn seeds_of_other_projects() {
         }
     }
     if seeds == 0 {
-        println!("skipped: no shared captures");
+        println!("SKIPPED: no shared captures");
     }
 }

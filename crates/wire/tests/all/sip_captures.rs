@@ -155,7 +155,7 @@ fn counts(value: &Value) -> BTreeMap<String, u64> {
 #[test]
 fn messages_are_those_of_the_other_decoder() {
     let Some(shared) = shared() else {
-        println!("skipped: no shared captures");
+        println!("SKIPPED: no shared captures");
         return;
     };
     let text = std::fs::read_to_string(shared.join("captures/expected.json")).unwrap();

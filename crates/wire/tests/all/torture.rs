@@ -23,7 +23,7 @@ struct Row {
 
 fn rows(table: &str, folder: &str) -> Vec<Row> {
     let Some(shared) = shared() else {
-        println!("skipped: no shared captures");
+        println!("SKIPPED: no shared captures");
         return Vec::new();
     };
     let text = std::fs::read_to_string(shared.join("torture").join(table)).unwrap();

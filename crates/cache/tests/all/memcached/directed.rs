@@ -10,7 +10,7 @@ use trunkline_cache::service::Settings;
 /// Plays batches to both; false if there is no memcached.
 pub fn both(settings: Settings, options: &[&str], batches: &[&[u8]]) -> bool {
     let Some(oracle) = Oracle::start(options) else {
-        println!("skipped: memcached 1.6.18 is not installed");
+        println!("SKIPPED: memcached 1.6.18 is not installed");
         return false;
     };
     let (mut ours, mut client, mut relations) = (Ours::with(settings), oracle.connect(), Relations::default());

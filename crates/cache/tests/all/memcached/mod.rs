@@ -26,7 +26,7 @@ fn number(name: &str) -> Option<u64> {
 
 fn play_all(kind: Kind) {
     let Some(oracle) = Oracle::start(&[]) else {
-        println!("skipped: memcached 1.6.18 is not installed");
+        println!("SKIPPED: memcached 1.6.18 is not installed");
         return;
     };
     let mut ours = Ours::new();

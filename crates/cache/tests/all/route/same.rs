@@ -24,7 +24,7 @@ fn makes_quietly(batch: &[u8]) -> bool {
 
 fn play(kind: Kind) {
     let (Some(alone), Some(behind)) = (Oracle::start(&[]), Oracle::start(&[])) else {
-        println!("skipped: memcached 1.6.18 is not installed");
+        println!("SKIPPED: memcached 1.6.18 is not installed");
         return;
     };
     // It listens by now.

@@ -118,7 +118,7 @@ pub fn captured() -> Vec<Vec<u8>> {
     let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let shared = std::env::var_os("TRUNKLINE_SHARED").map_or_else(beside, PathBuf::from);
     if !shared.is_dir() {
-        println!("skipped: no shared captures");
+        println!("SKIPPED IN PART: no shared captures");
         return Vec::new();
     }
     let mut paths = files(&shared.join("captures"));

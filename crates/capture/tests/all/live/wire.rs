@@ -26,7 +26,7 @@ impl Wire {
     pub fn lay_of(end: &'static str) -> Option<Wire> {
         // SAFETY: takes flags only; it concerns this thread alone, and each test has its own.
         if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-            println!("skipped: no network namespace: {}", io::Error::last_os_error());
+            println!("SKIPPED: no network namespace: {}", io::Error::last_os_error());
             return None;
         }
         // Else the kernel sends packets of its own.
@@ -41,7 +41,7 @@ impl Wire {
         let end = self.end;
         let made = ip(&format!("link add left {end} type veth peer name right {end}"));
         if let Err(why) = made {
-            println!("skipped: no veth pair: {why}");
+            println!("SKIPPED: no veth pair: {why}");
             return None;
         }
         self.set("left", true);
@@ -56,7 +56,7 @@ impl Wire {
     /// Adds an interface of IP alone, `tunnel`, up: what is written to the file arrives there.
     pub fn tunnel(&self) -> Option<fs::File> {
         let opened = fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun");
-        let file = opened.map_err(|e| println!("skipped: no tunnel: {e}")).ok()?;
+        let file = opened.map_err(|e| println!("SKIPPED: no tunnel: {e}")).ok()?;
         let mut request = [0u8; 40];
         request[..6].copy_from_slice(b"tunnel");
         let flags = (libc::IFF_TUN | libc::IFF_NO_PI) as u16;

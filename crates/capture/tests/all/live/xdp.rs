@@ -23,7 +23,7 @@ fn rings(options: &XdpOptions) -> Option<Vec<XdpRing>> {
     match open(options) {
         Ok(rings) => Some(rings),
         Err(error @ (LiveError::NotPermitted { .. } | LiveError::System { .. })) => {
-            println!("skipped: {error}");
+            println!("SKIPPED: {error}");
             None
         }
         Err(error) => panic!("{error}"),

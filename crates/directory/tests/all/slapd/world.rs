@@ -24,7 +24,7 @@ pub fn is_installed() -> bool {
     let is_installed = program("slapd").is_some() && program("slapadd").is_some() && Path::new(SCHEMAS).exists();
     if !is_installed {
         assert!(std::env::var_os("CI").is_none(), "slapd is not installed");
-        println!("skipped: slapd is not installed");
+        println!("SKIPPED: slapd is not installed");
     }
     is_installed
 }

@@ -17,7 +17,7 @@ pub fn captures(count: usize) -> Vec<PathBuf> {
     let mut found = Vec::new();
     walk(&shared.join("captures"), &mut found);
     if found.is_empty() {
-        println!("skipped: no shared captures");
+        println!("SKIPPED: no shared captures");
     }
     found.sort();
     let step = (found.len() / count.max(1)).max(1);

@@ -12,7 +12,7 @@ const PROGRAM: &str = "nats-server";
 pub fn is_there() -> bool {
     let there = Command::new(PROGRAM).arg("--version").stdout(Stdio::null()).status().is_ok();
     if !there {
-        eprintln!("left out: no {PROGRAM} (scripts/setup test)");
+        eprintln!("SKIPPED: no {PROGRAM} (scripts/setup test)");
     }
     there
 }

@@ -39,13 +39,13 @@ impl Wire {
         let mtu = mtu.to_string();
         let name = format!("trunkline-{name}-{}", std::process::id());
         if let Err(why) = ip(&["netns", "add", &name]) {
-            println!("skipped: no network namespace: {why}");
+            println!("SKIPPED: no network namespace: {why}");
             return None;
         }
         let wire = Wire { name, folder: tempfile::tempdir().unwrap(), disk: None };
         let entered = wire.within(&["true"]).output().unwrap();
         if !entered.status.success() {
-            println!("skipped: a network namespace cannot be entered: {}", String::from_utf8_lossy(&entered.stderr));
+            println!("SKIPPED: a network namespace cannot be entered: {}", String::from_utf8_lossy(&entered.stderr));
             return None;
         }
         // Else the kernel sends packets of its own.
@@ -54,7 +54,7 @@ impl Wire {
         let link =
             ["-n", &wire.name, "link", "add", "out", "mtu", &mtu, "type", "veth", "peer", "name", "in", "mtu", &mtu];
         if let Err(why) = ip(&link) {
-            println!("skipped: no veth pair: {why}");
+            println!("SKIPPED: no veth pair: {why}");
             return None;
         }
         for end in ["out", "in"] {
@@ -181,7 +181,7 @@ impl Disk {
         let mut holder = match command.spawn() {
             Ok(holder) => holder,
             Err(why) => {
-                println!("skipped: no mount namespace: {why}");
+                println!("SKIPPED: no mount namespace: {why}");
                 return None;
             }
         };
@@ -189,7 +189,7 @@ impl Disk {
         BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let disk = Disk { holder, path: path.to_owned() };
         if line.trim() != "mounted" {
-            println!("skipped: nothing can be mounted");
+            println!("SKIPPED: nothing can be mounted");
             return None;
         }
         Some(disk)

@@ -74,7 +74,7 @@ impl Level {
 fn has(program: &str) -> bool {
     let probe = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if probe.is_err() {
-        println!("skipped: no {program}");
+        println!("SKIPPED: no {program}");
     }
     probe.is_ok()
 }

@@ -21,7 +21,7 @@ pub fn shared() -> Option<PathBuf> {
     let folder = std::env::var_os("TRUNKLINE_SHARED").map_or_else(beside, PathBuf::from);
     let found = folder.join("captures").is_dir();
     if !found {
-        println!("skipped: no shared captures");
+        println!("SKIPPED: no shared captures");
     }
     found.then_some(folder)
 }
