@@ -47,7 +47,7 @@ impl Root {
                 Err(why) => println!("{}: {why}", by[0]),
             }
         }
-        println!("skipped: the root directory cannot be changed");
+        println!("SKIPPED: the root directory cannot be changed");
         None
     }
 
