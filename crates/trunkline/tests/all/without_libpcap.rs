@@ -2,7 +2,6 @@
 //!
 //! Skipped, with the reason printed, where the process may not change its root.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -16,11 +15,13 @@ const SAID: &str = "the packet filter needs libpcap, which is not installed: apt
 /// An expression that libpcap has to compile, and one that trunkline answers by itself.
 const COMPILED: &str = "udp[8:4] > 0";
 const PLAIN: &str = "udp port 5060";
+/// What changes the root directory: as root, and as somebody else.
+const WAYS: [&[&str]; 2] = [&["chroot"], &["unshare", "--map-root-user", "chroot"]];
 
 /// A folder to be the root directory of the program.
 struct Root {
     folder: TempDir,
-    /// What changes the root: a command and its options.
+    /// What changes the root directory: one of [`WAYS`].
     by: &'static [&'static str],
 }
 
@@ -37,7 +38,7 @@ impl Root {
             fs::copy(&file, &copy).unwrap();
         }
         let mut root = Root { folder, by: &[] };
-        for by in [&["chroot"][..], &["unshare", "--map-root-user", "chroot"]] {
+        for by in WAYS {
             root.by = by;
             match root.command(&["--version"]).output() {
                 // 125: the root was not changed.
@@ -55,7 +56,7 @@ impl Root {
         let mut command = Command::new(by);
         command.args(options).arg(self.folder.path()).arg("/trunkline").args(args).stdin(Stdio::null());
         let mut path = std::env::var_os("PATH").unwrap_or_default();
-        path.push(OsString::from(":/usr/sbin:/sbin"));
+        path.push(":/usr/sbin:/sbin");
         command.env_clear().env("PATH", path).env("TZ", "UTC").env("COLUMNS", "100");
         command
     }
@@ -130,14 +131,15 @@ fn packets_that_libpcap_would_have_to_test_are_left_out_with_the_reason() {
 fn doctor_tells_it() {
     let Some(root) = Root::without_libpcap() else { return };
     let found = |args: &[&str]| -> serde_json::Value {
-        let all = [&["doctor", "--seconds", "1", "--no-disk", "--json"], args].concat();
+        let all = [&["doctor", "--seconds", "1", "--no-disk", "--json"][..], args].concat();
         let output = root.command(&all).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut findings = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
         findings.find(|finding| finding["check"] == "libpcap").unwrap_or_else(|| unreachable!("{text} {output:?}"))
     };
     let finding = found(&[]);
-    assert_eq!((&finding["state"], &finding["fix"]), (&"warn".into(), &"sudo apt-get install libpcap0.8".into()));
+    assert_eq!(finding["state"], "warn");
+    assert_eq!(finding["fix"], "sudo apt-get install libpcap0.8");
     assert_eq!(finding["seen"], "filters do not work: libpcap is not installed");
     fs::write(root.path("filtered.toml"), "[capture]\nfilter = \"udp\"\n").unwrap();
     assert_eq!(found(&["-c", "filtered.toml"])["state"], "bad");
