@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { cacheOfDemo } from "./cache.mjs";
 import { graphsOfDemo } from "./graphs.mjs";
 import { shrink } from "./png.mjs";
-import { demo, page as fresh, UI } from "./program.mjs";
+import { demo, page as fresh, still, UI } from "./program.mjs";
 import { openCalls, signedIn } from "./session.mjs";
 import { richCall } from "./call.mjs";
 
@@ -105,8 +105,7 @@ async function calls(world) {
 export async function settle(page, path) {
   await page.goto(path);
   await page.getByRole("heading").first().waitFor();
-  await page.waitForFunction(() => document.querySelector(".spinner") === null && !document.body.innerText.includes("Loading …"));
-  await page.waitForTimeout(250);
+  await still(page);
 }
 
 /** @param {import("playwright-core").Page} page */
