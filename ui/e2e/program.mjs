@@ -68,7 +68,9 @@ export function isProgram(path) {
 export function outcome(command, args, input) {
   return new Promise((resolve) => {
     const child = execFile(command, args, { timeout: COMMAND_MS, maxBuffer: 1 << 26 }, (error, stdout, stderr) => resolve({ code: error ? (error.code ?? String(error.signal)) : 0, stdout, stderr }));
-    child.stdin?.end(input ?? "");
+    // One that ends without reading tells why by its code.
+    child.stdin?.on("error", () => undefined);
+    child.stdin?.end(input);
   });
 }
 
