@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { faultsOf, fits, settle } from "./looks.mjs";
-import { ended, farm, page as fresh, run, till } from "./program.mjs";
+import { ended, farm, page as fresh, run, till, WORLD_MS } from "./program.mjs";
 import { shows } from "./session.mjs";
 
 const RULES = `[rule.seen]
@@ -37,7 +37,7 @@ command = ["/bin/sh", "-c", "exit 3"]
 `;
 
 export function alertTests() {
-  test("an alert is seen, taken care of, kept back and read about", async (t) => {
+  test("an alert is seen, taken care of, kept back and read about", { timeout: WORLD_MS }, async (t) => {
     const world = await till();
     const begun = /** @type {import("node:child_process").ChildProcess[]} */ ([]);
     try {

@@ -1,5 +1,5 @@
-// The pages in a browser, against the program: `npm run e2e`. Needs TRUNKLINE_BIN and Chromium; skips without, and says so.
-// Each suite here has a program of its own, and they run at the same time; the longest ones begin first.
+// The pages in a browser, against the program: `npm run e2e`. Needs TRUNKLINE_BIN and Chromium; skips without, and says
+// so. Each line of the outer suite has a program of its own; they run at the same time, and the longest ones begin first.
 
 import { after, before, describe } from "node:test";
 import { alertTests } from "./alerts.mjs";
@@ -10,7 +10,7 @@ import { graphTests } from "./graphs.mjs";
 import { keyTests } from "./keys.mjs";
 import { ladderTests } from "./ladder.mjs";
 import { liveTests, lookTests } from "./looks.mjs";
-import { endAll, missing, start } from "./program.mjs";
+import { endAll, missing, start, WORLD_MS } from "./program.mjs";
 import { registrationTests } from "./registrations.mjs";
 import { roleTests } from "./roles.mjs";
 import { providerTests, signInTests } from "./sign-in.mjs";
@@ -19,8 +19,8 @@ import { wayTests } from "./way.mjs";
 
 /** Programs with their tests at the same time, and tests of the shared one: more would wait for the processors. */
 const [WORLDS, LOOKS] = [3, 2];
-/** Milliseconds for all, and for one suite: what takes longer hangs. */
-const [ALL_MS, SUITE_MS] = [900_000, 600_000];
+/** Milliseconds for all of it: what takes longer hangs. */
+const ALL_MS = 900_000;
 
 /** @type {Partial<import("./session.mjs").Signed>} */
 const world = {};
@@ -31,7 +31,7 @@ sizeTests();
 
 describe("in the browser", { skip: why, concurrency: WORLDS, timeout: ALL_MS }, () => {
   after(endAll);
-  describe("over a capture", { concurrency: 1, timeout: SUITE_MS }, () => {
+  describe("over a capture", { concurrency: 1, timeout: WORLD_MS }, () => {
     before(async () => void Object.assign(world, await start()));
     after(() => world.stop?.());
     const all = /** @type {import("./session.mjs").Signed} */ (world);
@@ -49,9 +49,7 @@ describe("in the browser", { skip: why, concurrency: WORLDS, timeout: ALL_MS }, 
     });
     describe("how all pages look", { concurrency: LOOKS }, () => lookTests(all));
   });
-  describe("beside others", { concurrency: 1, timeout: SUITE_MS }, () => {
-    chargeTests();
-  });
+  chargeTests();
   liveTests();
   alertTests();
   wayTests();

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { faultsOf, fits, keep, settle } from "./looks.mjs";
-import { ended, outcome, page as fresh, run, till } from "./program.mjs";
+import { ended, outcome, page as fresh, run, till, WORLD_MS } from "./program.mjs";
 import { shows } from "./session.mjs";
 
 const PLAN = `[plan]
@@ -106,7 +106,7 @@ function billOf(calls) {
 }
 
 export function chargeTests() {
-  test("charging, from an empty node to a plan that is tried out", async (t) => {
+  test("charging, from an empty node to a plan that is tried out", { timeout: WORLD_MS }, async (t) => {
     const world = await till();
     /** @type {Awaited<ReturnType<typeof world.charging>> | undefined} */
     let node;

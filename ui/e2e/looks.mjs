@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { cacheOfDemo } from "./cache.mjs";
 import { graphsOfDemo } from "./graphs.mjs";
 import { shrink } from "./png.mjs";
-import { demo, page as fresh, still, UI } from "./program.mjs";
+import { demo, page as fresh, still, UI, WORLD_MS } from "./program.mjs";
 import { openCalls, signedIn } from "./session.mjs";
 import { richCall } from "./call.mjs";
 
@@ -165,7 +165,7 @@ export async function fits(page, path, width) {
 
 /** The demonstration, while it runs. */
 export function liveTests() {
-  test("what runs: axe finds nothing, nothing scrolls sideways", async () => {
+  test("what runs: axe finds nothing, nothing scrolls sideways", { timeout: WORLD_MS }, async () => {
     const world = await demo();
     // One that goes on would keep the tests from ending.
     try {

@@ -18,6 +18,8 @@ export const UI = join(dirname(fileURLToPath(import.meta.url)), "..");
 const SIM = ["sim", "--seed", "7", "--calls", "120", "--rate", "1", "--faults", "0.3"];
 /** Milliseconds in which the program must have read the capture and printed its link. */
 const START_MS = 120_000;
+/** Milliseconds for the tests of one program: what takes longer hangs. */
+export const WORLD_MS = 600_000;
 /** Milliseconds for one command, and for a program to end after it is told to. */
 const [COMMAND_MS, END_MS] = [60_000, 20_000];
 /** Milliseconds that a test waits for what a page shows, unless it says otherwise. */

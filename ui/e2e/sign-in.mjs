@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { house, page } from "./program.mjs";
+import { house, page, WORLD_MS } from "./program.mjs";
 import { provider } from "./provider.mjs";
 import { shows } from "./session.mjs";
 
@@ -41,7 +41,7 @@ export function signInTests(world) {
 }
 
 export function providerTests() {
-  test("somebody signs in by the button, through an identity provider", async () => {
+  test("somebody signs in by the button, through an identity provider", { timeout: WORLD_MS }, async () => {
     const voice = await provider();
     const world = await house(OIDC.replace("ISSUER", voice.issuer), { secret: "s3cret\n" });
     try {
