@@ -105,6 +105,7 @@ export const run = (...args) => output(program, args);
 /** Programs that have not ended. */
 const running = /** @type {Set<import("node:child_process").ChildProcess>} */ (new Set());
 process.once("exit", () => running.forEach((child) => child.kill("SIGKILL")));
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 /** Folders of worlds, removed with all that is left of them. */
 const folders = /** @type {Set<string>} */ (new Set());
 
