@@ -8,5 +8,5 @@ export default defineConfig({
   plugins: [solid()],
   server: { proxy: { "/api": { target: program, changeOrigin: true } } },
   build: { target: "es2022", sourcemap: false, modulePreload: { polyfill: false }, assetsInlineLimit: 0 },
-  test: { environment: "node", include: ["src/**/*.test.ts"] },
+  test: { environment: "node", pool: "threads", include: ["src/**/*.test.ts"] },
 } as Parameters<typeof defineConfig>[0]);

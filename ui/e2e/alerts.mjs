@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { faultsOf, fits, settle } from "./looks.mjs";
-import { page as fresh, run, till } from "./program.mjs";
+import { ended, farm, page as fresh, run, till, WORLD_MS } from "./program.mjs";
 import { shows } from "./session.mjs";
 
 const RULES = `[rule.seen]
@@ -35,11 +35,9 @@ command = "/bin/true"
 kind = "command"
 command = ["/bin/sh", "-c", "exit 3"]
 `;
-/** Of the farm of devices: seldom anybody's. */
-const PORT = String(17_000 + (process.pid % 900));
 
 export function alertTests() {
-  test("an alert is seen, taken care of, kept back and read about", async (t) => {
+  test("an alert is seen, taken care of, kept back and read about", { timeout: WORLD_MS }, async (t) => {
     const world = await till();
     const begun = /** @type {import("node:child_process").ChildProcess[]} */ ([]);
     try {
@@ -52,14 +50,15 @@ export function alertTests() {
       const config = join(world.folder, "alerts.toml");
       writeFileSync(config, '[alert]\nenabled = true\nevery = "1 s"\n');
       mkdirSync(join(world.data, "alert", "rules"), { recursive: true });
-      begun.push(world.begin("graph", "farm", "--devices", "1", "--interfaces", "1", "--sound", "--port", PORT));
+      const devices = await farm("--devices", "1", "--interfaces", "1", "--sound");
+      begun.push(devices.farm);
       begun.push(world.begin("graph", "serve", "--data", world.data, "--config", config));
       await page.getByRole("heading", { name: "There are no rules yet" }).waitFor();
       await page.getByRole("region", { name: "An example of rules" }).getByText("[rule.device-down]").waitFor();
       assert.deepEqual(await faultsOf(page), []);
 
       writeFileSync(join(world.data, "alert", "rules", "noc.toml"), RULES);
-      run("graph", "add", "edge-1", "127.64.0.1", "--port", PORT, "--data", world.data);
+      await run("graph", "add", "edge-1", "127.64.0.1", "--port", devices.port, "--data", world.data);
       await page.goto("/alerts/rules");
       await page.getByRole("button", { name: "Read them again" }).click();
       await page.getByText("2 rules hold now.").waitFor();
@@ -165,7 +164,7 @@ export function alertTests() {
       assert.deepEqual(faults, []);
       await context.close();
     } finally {
-      begun.forEach((one) => one.kill("SIGKILL"));
+      await Promise.all(begun.map((one) => ended(one, "SIGKILL")));
       await world.stop();
     }
   });

@@ -1,4 +1,5 @@
-// The pages in a browser, against the program: `npm run e2e`. Needs TRUNKLINE_BIN and Chromium; skips without, and says so.
+// The pages in a browser, against the program: `npm run e2e`. Needs TRUNKLINE_BIN and Chromium; skips without, and says
+// so. Each line of the outer suite has a program of its own; they run at the same time, and the longest ones begin first.
 
 import { after, before, describe } from "node:test";
 import { alertTests } from "./alerts.mjs";
@@ -9,35 +10,48 @@ import { graphTests } from "./graphs.mjs";
 import { keyTests } from "./keys.mjs";
 import { ladderTests } from "./ladder.mjs";
 import { liveTests, lookTests } from "./looks.mjs";
-import { missing, start } from "./program.mjs";
+import { endAll, missing, start, WORLD_MS } from "./program.mjs";
 import { registrationTests } from "./registrations.mjs";
 import { roleTests } from "./roles.mjs";
-import { signInTests } from "./sign-in.mjs";
+import { providerTests, signInTests } from "./sign-in.mjs";
 import { sizeTests } from "./size.mjs";
 import { wayTests } from "./way.mjs";
 
-/** @type {Partial<import("./program.mjs").World & { state: unknown }>} */
+/** Programs with their tests at the same time, and tests of the shared one: more would wait for the processors. */
+const [WORLDS, LOOKS] = [3, 2];
+/** Milliseconds for all of it: what takes longer hangs. */
+const ALL_MS = 900_000;
+
+/** @type {Partial<import("./session.mjs").Signed>} */
 const world = {};
 const why = missing();
 if (why) console.log(`# the browser tests are skipped: ${why}`);
 
 sizeTests();
 
-describe("in the browser", { skip: why, concurrency: false }, () => {
-  before(async () => void Object.assign(world, await start()));
-  after(() => world.stop?.());
-  const all = /** @type {import("./session.mjs").Signed} */ (world);
-  signInTests(all);
-  cacheTests(all);
-  graphTests(all);
-  callTests(all);
-  ladderTests(all);
-  registrationTests(all);
-  keyTests(all);
-  roleTests(all);
-  lookTests(all);
-  liveTests();
+describe("in the browser", { skip: why, concurrency: WORLDS, timeout: ALL_MS }, () => {
+  after(endAll);
+  describe("over a capture", { concurrency: 1, timeout: WORLD_MS }, () => {
+    before(async () => void Object.assign(world, await start()));
+    after(() => world.stop?.());
+    const all = /** @type {import("./session.mjs").Signed} */ (world);
+    signInTests(all);
+    describe("what changes nothing", { concurrency: LOOKS }, () => {
+      cacheTests(all);
+      graphTests(all);
+      callTests(all);
+      registrationTests(all);
+      keyTests(all);
+    });
+    describe("what changes what others see", { concurrency: 1 }, () => {
+      ladderTests(all);
+      roleTests(all);
+    });
+    describe("how all pages look", { concurrency: LOOKS }, () => lookTests(all));
+  });
   chargeTests();
+  liveTests();
   alertTests();
   wayTests();
+  providerTests();
 });

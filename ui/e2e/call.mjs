@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
-import { isProgram } from "./program.mjs";
+import { isProgram, output, still } from "./program.mjs";
 import { api, openCalls, shows, signedIn } from "./session.mjs";
 
 const TSHARK = ["/usr/bin/tshark", "/usr/local/bin/tshark"].find(isProgram);
@@ -90,10 +89,10 @@ export function callTests(world) {
     await page.locator(`a[href$="/calls/${call.id}/pcap"]`).first().click();
     const file = join(world.folder, "call.pcapng");
     await (await waiting).saveAs(file);
-    const ids = execFileSync(String(TSHARK), ["-r", file, "-Y", "sip", "-T", "fields", "-e", "sip.Call-ID"], { encoding: "utf8" });
+    const ids = await output(String(TSHARK), ["-r", file, "-Y", "sip", "-T", "fields", "-e", "sip.Call-ID"]);
     const found = ids.trim().split("\n");
     assert.ok(found.includes(call.sip_call_id), `the Call-ID is in the file: ${found[0]}`);
-    const packets = execFileSync(String(TSHARK), ["-r", file, "-T", "fields", "-e", "frame.number"], { encoding: "utf8" });
+    const packets = await output(String(TSHARK), ["-r", file, "-T", "fields", "-e", "frame.number"]);
     assert.ok(packets.trim().split("\n").length > found.length, "and its media");
     await context.close();
   });
@@ -102,7 +101,7 @@ export function callTests(world) {
     const { page, context, faults } = await signedIn(world);
     await page.goto(`/calls/${encodeURIComponent("<img src=x onerror=alert(1)>@x")}`);
     await page.getByRole("heading", { level: 1 }).waitFor();
-    await page.waitForTimeout(300);
+    await still(page);
     assert.equal(await page.locator("main img").count(), 0);
     assert.deepEqual(
       faults.filter((fault) => !/404/.test(fault)),

@@ -2,12 +2,11 @@
 // out. UPDATE_SCREENSHOTS=1 also keeps pictures for docs/images.
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { faultsOf, fits, keep, settle } from "./looks.mjs";
-import { page as fresh, run, till } from "./program.mjs";
+import { ended, outcome, page as fresh, run, till, WORLD_MS } from "./program.mjs";
 import { shows } from "./session.mjs";
 
 const PLAN = `[plan]
@@ -37,7 +36,7 @@ const CHARGE = {
 
 /**
  * A plan of calls whose only destination is the country of the first call, and subscribers for all callers but one.
- * @param {ReturnType<typeof captured>} calls
+ * @param {Awaited<ReturnType<typeof captured>>} calls
  */
 function voiceOf(calls) {
   const first = calls[0];
@@ -82,21 +81,21 @@ const subscribers = () => {
 /**
  * Calls of the capture between numbers: those that were answered and have ended.
  * @param {{ data: string }} world
- * @returns {{ from: string, to: string, answer: string, duration_ms: number }[]}
+ * @returns {Promise<{ from: string, to: string, answer: string, duration_ms: number }[]>}
  */
-function captured(world) {
-  const told = run("calls", "--data", world.data, "--limit", "1000", "--json").trim().split("\n");
+async function captured(world) {
+  const told = (await run("calls", "--data", world.data, "--limit", "1000", "--json")).trim().split("\n");
   return told.map((line) => JSON.parse(line)).filter((call) => call.state === "completed" && call.duration_ms > 3000 && /^\+\d+$/.test(call.from) && /^\+\d+$/.test(call.to));
 }
 
 /**
  * A bill for these calls: one is left out, one is two minutes too long, one is there twice, one was not on the wire, and
  * a line cannot be read.
- * @param {ReturnType<typeof captured>} calls
+ * @param {Awaited<ReturnType<typeof captured>>} calls
  */
 function billOf(calls) {
   const written = (/** @type {string} */ time) => time.slice(0, 19).replace("T", " ");
-  const line = (/** @type {ReturnType<typeof captured>[number]} */ call, longer = 0) => {
+  const line = (/** @type {Awaited<ReturnType<typeof captured>>[number]} */ call, longer = 0) => {
     const seconds = Math.ceil(call.duration_ms / 1000) + longer;
     return [call.from, call.to, written(call.answer), seconds, (seconds * 0.01).toFixed(2)].join(";");
   };
@@ -107,7 +106,7 @@ function billOf(calls) {
 }
 
 export function chargeTests() {
-  test("charging, from an empty node to a plan that is tried out", async (t) => {
+  test("charging, from an empty node to a plan that is tried out", { timeout: WORLD_MS }, async (t) => {
     const world = await till();
     /** @type {Awaited<ReturnType<typeof world.charging>> | undefined} */
     let node;
@@ -142,7 +141,7 @@ export function chargeTests() {
 
       const csv = join(world.folder, "subscribers.csv");
       writeFileSync(csv, subscribers());
-      run("charge", "import", csv, "--data", world.data);
+      await run("charge", "import", csv, "--data", world.data);
       load = world.begin(
         ...["charge", "load", node.address, "--subscription", "imsi", "--subscribers", `00101%010d:${ACCOUNTS + 5}`, "--rating-groups", "1,10"],
         ...["--sessions-per-second", "8", "--updates", "30", "--interval", "1", "--usage", "all", "--duplicates", "0.1", "--duration", "600", "--connections", "2"],
@@ -229,7 +228,7 @@ export function chargeTests() {
 
       let compared = "";
       await t.test("a bill is dropped, compared with the wire, and each difference leads to its call", async () => {
-        const calls = captured(world);
+        const calls = await captured(world);
         await page.goto("/charge/bill");
         await page.getByRole("heading", { name: "Calls that were captured, beside" }).waitFor();
         await page.getByRole("button", { name: "a bill", exact: true }).click();
@@ -299,14 +298,14 @@ export function chargeTests() {
 
       let rated = "";
       await t.test("calls are rated by plans, and say what lacks a price and why", async () => {
-        const voice = voiceOf(captured(world));
+        const voice = voiceOf(await captured(world));
         const [plan, csv] = [join(world.folder, "voice.toml"), join(world.folder, "voice.csv")];
         writeFileSync(plan, voice.plan);
         writeFileSync(csv, voice.subscribers);
-        run("charge", "plan", plan, "--data", world.data);
-        run("charge", "import", csv, "--data", world.data);
+        await run("charge", "plan", plan, "--data", world.data);
+        await run("charge", "import", csv, "--data", world.data);
         const span = ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"];
-        const told = spawnSync(String(process.env.TRUNKLINE_BIN), ["charge", "rate-calls", "--data", world.data, "--from", String(span[0]), "--to", String(span[1]), "--json"], { encoding: "utf8" });
+        const told = await outcome(String(process.env.TRUNKLINE_BIN), ["charge", "rate-calls", "--data", world.data, "--from", String(span[0]), "--to", String(span[1]), "--json"]);
         const sums = JSON.parse(String(told.stdout.trim().split("\n").at(-1))).sums;
         assert.ok(sums.priced > 0 && sums.no_rule > 0 && sums.nobody_pays > 0, told.stdout + told.stderr);
         await page.goto("/charge");
@@ -437,7 +436,7 @@ export function chargeTests() {
       assert.deepEqual(faults.filter((fault) => !fault.includes("404")), []);
       await context.close();
     } finally {
-      load?.kill("SIGINT");
+      await ended(load, "SIGINT");
       await node?.end();
       await world.stop();
     }

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BUSY_ALIASES, BUSY_CALL_ID } from "./busy.mjs";
 import { picture } from "./looks.mjs";
+import { still } from "./program.mjs";
 import { api, shows, signedIn } from "./session.mjs";
 
 /** @param {import("./session.mjs").Signed} world */
@@ -26,7 +27,7 @@ export function ladderTests(world) {
     await ladder.evaluate((/** @type {HTMLElement} */ panel) => scrollTo(0, panel.getBoundingClientRect().top + scrollY - 12));
     const box = await ladder.boundingBox();
     assert.ok(box && box.y >= 0 && box.y + box.height <= 900, `the ladder stands from ${box?.y} to ${box && box.y + box.height}`);
-    await page.waitForTimeout(300);
+    await still(page);
     await picture(page, "call-ladder-light");
     assert.deepEqual(faults, []);
     await context.close();

@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { cacheOfDemo } from "./cache.mjs";
 import { graphsOfDemo } from "./graphs.mjs";
 import { shrink } from "./png.mjs";
-import { demo, page as fresh, UI } from "./program.mjs";
+import { demo, page as fresh, still, UI, WORLD_MS } from "./program.mjs";
 import { openCalls, signedIn } from "./session.mjs";
 import { richCall } from "./call.mjs";
 
@@ -43,10 +43,13 @@ const PAGES = [
 
 /** @param {import("./session.mjs").Signed} world */
 export function lookTests(world) {
+  /** @type {ReturnType<typeof calls> | undefined} */
+  let known;
+  const callPages = () => (known ??= calls(world));
   for (const dark of [false, true]) {
     test(`axe finds nothing on any page, ${dark ? "dark" : "light"}`, async (t) => {
       const { page, context } = await signedIn(world, { dark });
-      for (const { name, path } of [...PAGES, ...(await calls(world))]) {
+      for (const { name, path } of [...PAGES, ...(await callPages())]) {
         await t.test(name, async () => {
           await settle(page, path);
           if (name === "call-message") await openMessage(page);
@@ -69,7 +72,7 @@ export function lookTests(world) {
   for (const width of [390, 1024]) {
     test(`no page scrolls sideways at ${width} pixels`, async (t) => {
       const { page, context } = await signedIn(world, width === 390 ? { phone: true } : { width });
-      for (const { name, path } of [...PAGES, ...(await calls(world))]) {
+      for (const { name, path } of [...PAGES, ...(await callPages())]) {
         await t.test(name, async () => {
           await settle(page, path);
           if (width === 390) await picture(page, `${name}-phone`);
@@ -105,8 +108,7 @@ async function calls(world) {
 export async function settle(page, path) {
   await page.goto(path);
   await page.getByRole("heading").first().waitFor();
-  await page.waitForFunction(() => document.querySelector(".spinner") === null && !document.body.innerText.includes("Loading …"));
-  await page.waitForTimeout(250);
+  await still(page);
 }
 
 /** @param {import("playwright-core").Page} page */
@@ -124,7 +126,7 @@ export async function faultsOf(page) {
   // Through the debugger: the policy of the pages runs no script that is not theirs.
   await page.evaluate(AXE);
   return page.evaluate(async (rules) => {
-    const found = await /** @type {any} */ (globalThis).axe.run(document, { runOnly: { type: "tag", values: rules } });
+    const found = await /** @type {any} */ (globalThis).axe.run(document, { runOnly: { type: "tag", values: rules }, resultTypes: ["violations"], selectors: false });
     return found.violations.flatMap((/** @type {any} */ fault) => fault.nodes.slice(0, 5).map((/** @type {any} */ node) => `${fault.id}: ${node.html.slice(0, 160)} ${node.any[0]?.message ?? node.failureSummary}`));
   }, RULES);
 }
@@ -163,7 +165,7 @@ export async function fits(page, path, width) {
 
 /** The demonstration, while it runs. */
 export function liveTests() {
-  test("what runs: axe finds nothing, nothing scrolls sideways", async () => {
+  test("what runs: axe finds nothing, nothing scrolls sideways", { timeout: WORLD_MS }, async () => {
     const world = await demo();
     // One that goes on would keep the tests from ending.
     try {

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { faultsOf, fits, settle } from "./looks.mjs";
-import { network, page as fresh } from "./program.mjs";
+import { network, page as fresh, WORLD_MS } from "./program.mjs";
 
 export function wayTests() {
-  test("a map of devices, and the page of a call on whose way packets were dropped", async (t) => {
+  test("a map of devices, and the page of a call on whose way packets were dropped", { timeout: WORLD_MS }, async (t) => {
     const world = await network();
     try {
       const { page, context, faults } = await fresh(world);
