@@ -158,7 +158,7 @@ export async function keep(page, name) {
  * @param {number} width in pixels
  */
 export async function fits(page, path, width) {
-  await page.waitForFunction((width) => document.documentElement.scrollWidth <= width, width, { timeout: 5000 }).catch(async () => {
+  await page.waitForFunction((width) => document.documentElement.scrollWidth <= width, width, { timeout: 15_000 }).catch(async () => {
     assert.fail(`${path} is ${await page.evaluate(() => document.documentElement.scrollWidth)} pixels wide`);
   });
 }

@@ -23,7 +23,7 @@ export const WORLD_MS = 600_000;
 /** Milliseconds for one command, and for a program to end after it is told to. */
 const [COMMAND_MS, END_MS] = [60_000, 20_000];
 /** Milliseconds that a test waits for what a page shows, unless it says otherwise. */
-const SHOWN_MS = 30_000;
+const SHOWN_MS = 60_000;
 /** Ports of simulated devices that are tried before one is free. */
 const PORTS_TRIED = 20;
 
