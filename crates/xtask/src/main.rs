@@ -1,9 +1,10 @@
-//! Checks and chores of the project: `cargo xtask tidy`, `accuracy`, `bench`, `loom`, `picture`, `soak`.
+//! Checks and chores of the project: `cargo xtask tidy`, `accuracy`, `bench`, `loom`, `peers`, `picture`, `soak`.
 #![forbid(unsafe_code)]
 
 mod accuracy;
 mod bench;
 mod models;
+mod peers;
 mod picture;
 mod repository;
 mod soak;
@@ -22,6 +23,8 @@ cargo xtask loom --breaks [WORD ...]
                                the same with the code broken on purpose: each break must be found
 cargo xtask soak cache [--minutes 20] [--program FILE]
                                servers with little memory under load for long: nothing wrong, memory flat
+cargo xtask peers [NAME ...] [--cached] [--json] [--list]
+                               tests against programs that we did not write; --cached: those that are set up already
 cargo xtask picture            what `trunkline call` prints, for the README: docs/call.svg";
 
 fn main() -> ExitCode {
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         "accuracy" => accuracy::command(&repository, options),
         "picture" => picture::command(&repository, options),
         "soak" => soak::command(&repository, options),
+        "peers" => peers::command(&repository, options),
         "loom" => models::command(&repository, options),
         "bench" => bench::command(&repository, options),
         "help" | "--help" | "-h" => {
