@@ -102,11 +102,13 @@ class Server:
 
 
 class Capture(Server):
-    """tcpdump on the loopback interface, into a file."""
+    """tcpdump on the loopback interface, into a file; packets of up to 4,096 octets are whole."""
 
     def __init__(self, path, expression):
         self.path = path
-        command = ["tcpdump", "-i", "lo", "-n", "-U", "--immediate-mode", "-Z", "root", "-w", "-"]
+        # Room for 8,192 packets, should the machine be busy.
+        command = ["tcpdump", "-i", "lo", "-n", "-U", "--immediate-mode", "-s", "4096", "-B", "32768"]
+        command += ["-Z", "root", "-w", "-"]
         command += [f"({expression}) or udp port {END_PORT}"]
         super().__init__(command, libraries=None, stdout=subprocess.PIPE)
         self._ended = threading.Event()

@@ -1,16 +1,13 @@
 #!/usr/bin/env python3
 """Calls of sipp through Kamailio, captured and read: each as sipp, Kamailio's log and its statistics say."""
 
-import os
 import re
-import subprocess
 import sys
 from collections import namedtuple
 
 import peer
+import sip
 
-PROXY_PORT = 25060
-PROXY = f"127.0.0.1:{PROXY_PORT}"
 CALLS_EACH = 3  # of each kind, at once
 LATE_MS_MAX = 1000  # how much earlier than sipp on a busy machine the capture may see a message
 EARLY_MS_MAX = 10  # how much shorter than in its scenario a pause of sipp may be
@@ -39,16 +36,12 @@ KINDS = [
     Kind("forked", "caller-hangs-up", "205", "completed", "caller", 200, 400),
 ]
 
-# A line of a message log of sipp: `sent` is true for what sipp sent.
-Message = namedtuple("Message", "seconds sent call_id cseq start")
-
-
 def main():
-    capture = peer.Capture("calls.pcap", f"udp and port {PROXY_PORT}")
-    kamailio = start_kamailio()
+    capture = peer.Capture("calls.pcap", f"udp and port {sip.PROXY_PORT}")
+    kamailio = sip.start_kamailio()
     register()
     logs = place_calls()
-    contacts, statistics = contacts_of_kamailio(), statistics_of_kamailio()
+    contacts, statistics = contacts_of_kamailio(), sip.statistics()
     if kamailio.stop() != 0:
         sys.exit("Kamailio did not end as it should")
     capture.end()
@@ -67,81 +60,32 @@ def main():
     peer.done(f"{len(calls)} calls and {len(USERS)} registrations")
 
 
-def start_kamailio():
-    modules = f"{peer.LIBRARIES.split(':')[0]}/kamailio"
-    with open(f"{peer.FOLDER}/kamailio.cfg") as file:
-        text = file.read().replace("MODULES", f"{modules}/modules/").replace("WORK", os.getcwd())
-    with open("kamailio.cfg", "w") as file:
-        file.write(text)
-    # Two of its own libraries lie beside its modules.
-    command = [f"{peer.ROOT}/usr/sbin/kamailio", "-f", "kamailio.cfg", "-DD", "-E", "-m", "32", "-M", "4", "-w",
-               os.getcwd(), "-Y", os.getcwd()]
-    kamailio = peer.Server(command, f"{modules}:{peer.LIBRARIES}")
-    kamailio.wait_for(r"ctl .*io_listen_loop")
-    peer.wait_for_udp(PROXY_PORT)
-    return kamailio
-
-
 def register():
     """Registers all users at their ports, after a challenge."""
     with open("users.csv", "w") as file:
         file.write("SEQUENTIAL\n")
         for user, port in USERS:
             file.write(f"{user};[authentication username={user} password=secret];sip:{user}@127.0.0.1:{port}\n")
-    wait("register", sipp("register", "register", 25080, len(USERS), "-inf", "users.csv"))
+    sip.wait("register", sip.sipp("register", "register", 25080, len(USERS), "-inf", "users.csv"))
 
 
 def place_calls():
     """Places all calls, kind after kind. Returns the message logs of all sipps by their names."""
     callees = {}
     for port, scenario in CALLEES.items():
-        callees[f"callee-{port}"] = sipp(scenario, f"callee-{port}", port, CALLS_EACH)
+        callees[f"callee-{port}"] = sip.sipp(scenario, f"callee-{port}", port, CALLS_EACH)
         peer.wait_for_udp(port)
     for place, kind in enumerate(KINDS):
-        wait(kind.name, sipp(kind.scenario, kind.name, 25081 + place, CALLS_EACH, "-s", kind.user))
+        sip.wait(kind.name, sip.sipp(kind.scenario, kind.name, 25081 + place, CALLS_EACH, "-s", kind.user))
     for name, process in callees.items():
-        wait(name, process)
-    return {name: messages(name) for name in ["register", *(kind.name for kind in KINDS), *callees]}
-
-
-def sipp(scenario, name, port, calls, *options):
-    """Starts sipp with a scenario; each message that it sends or gets is logged."""
-    command = ["sipp", "-sf", f"{peer.FOLDER}/scenarios/{scenario}.xml", "-i", "127.0.0.1", "-p", str(port),
-               "-nostdin", "-m", str(calls), "-l", str(calls), "-r", "100", "-cid_str", f"{name}-%u",
-               "-timeout", "30s", "-timeout_error", "-trace_shortmsg", "-shortmessage_file", f"{name}.messages",
-               "-trace_err", "-error_file", f"{name}.errors", *options, PROXY]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-
-
-def wait(name, process):
-    """Waits for sipp; all its calls have to go as its scenario says."""
-    if process.wait(40) != 0:
-        with open(f"{name}.errors") as file:
-            sys.exit(f"sipp as {name} ended with exit code {process.returncode}\n{file.read()}")
-
-
-def messages(name):
-    with open(f"{name}.messages") as file:
-        rows = [line.rstrip("\n").split("\t") for line in file]
-    return [Message(float(row[2]), row[3] == "S", row[4], row[5], row[6]) for row in rows]
-
-
-def kamcmd(*words):
-    libraries = f"{peer.LIBRARIES.split(':')[0]}/kamailio"
-    command = [f"{peer.ROOT}/usr/sbin/kamcmd", "-s", f"unix:{os.getcwd()}/ctl", *words]
-    environment = dict(os.environ, LD_LIBRARY_PATH=libraries)
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
-
-
-def statistics_of_kamailio():
-    said = kamcmd("stats.get_statistics", "all")
-    return {name: int(value) for name, value in re.findall(r"^(\S+) = (\d+)$", said, re.MULTILINE)}
+        sip.wait(name, process)
+    return {name: sip.messages(name) for name in ["register", *(kind.name for kind in KINDS), *callees]}
 
 
 def contacts_of_kamailio():
     """Call-ID of the registration, user and contact of everyone who is registered, sorted."""
     found, user, contact = [], None, None
-    for name, value in re.findall(r"^\s*(AoR|Address|Call-ID): (.*)$", kamcmd("ul.dump"), re.MULTILINE):
+    for name, value in re.findall(r"^\s*(AoR|Address|Call-ID): (.*)$", sip.kamcmd("ul.dump"), re.MULTILINE):
         if name == "AoR":
             user = value
         elif name == "Address":
@@ -174,7 +118,7 @@ def check_call(kind, number, call, transactions, logs):
     same("from", f"1000{number}")
     same("to", kind.user)
     same("src", f"127.0.0.1:{25081 + KINDS.index(kind)}")
-    same("dst", PROXY)
+    same("dst", sip.PROXY)
     same("messages", sum(message.call_id == call_id for log in logs.values() for message in log))
     # Kamailio's log tells by the tag who sent the BYE.
     bye = transactions.get((call_id, "BYE"))
