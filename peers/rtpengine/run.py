@@ -21,6 +21,7 @@ PACKETS = 100  # of each side, one every 20 ms
 PACKET_SECONDS = 0.02
 SAMPLES = 160  # of G.711 in a packet
 RTP_HEADER = 12  # octets
+APART, TOGETHER = ("127.0.0.2", "127.0.0.3"), ("127.0.0.1", "127.0.0.1")  # caller and callee; the relay is 127.0.0.1
 REPORT_EVERY = 40  # packets from one RTCP sender report to the next
 
 
@@ -30,9 +31,11 @@ def main():
     kamailio = sip.start_kamailio()
     even = list(range(PACKETS))
     calls = [
-        Call("good", 0, even, even),
+        Call("good", 0, APART, even, even),
         # Every tenth is lost, one comes twice, two are swapped; the other side talks half as long.
-        Call("bad", 1, faulty(even), even[: PACKETS // 2]),
+        Call("bad", 1, APART, faulty(even), even[: PACKETS // 2]),
+        # As on a machine that is a switch and a relay at once.
+        Call("one-address", 2, TOGETHER, even, even),
     ]
     for call in calls:
         call.begin()
@@ -82,13 +85,13 @@ def start_rtpengine():
 class Side:
     """One side of a call: its media ports, and what it sends and gets."""
 
-    def __init__(self, port, ssrc, numbers):
-        self.port, self.ssrc, self.numbers = port, ssrc, numbers
+    def __init__(self, address, port, ssrc, numbers):
+        self.address, self.port, self.ssrc, self.numbers = address, port, ssrc, numbers
         self.sent, self.received, self.reports_sent, self.reports_received = [], [], 0, 0
         self.relay = None  # the port of rtpengine that it sends to
         self.sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
         for offset, end in enumerate(self.sockets):
-            end.bind(("127.0.0.1", port + offset))
+            end.bind((address, port + offset))
             end.setblocking(False)
 
     def send(self, turn):
@@ -122,16 +125,20 @@ class Side:
 class Call:
     """A call between two sipps, with the audio of both sides."""
 
-    def __init__(self, name, place, caller, callee):
+    def __init__(self, name, place, addresses, caller, callee):
         self.name, self.call_id = name, f"{name}-1"
         self.ports = [25081 + place, 25071 + place]  # of the caller's and the callee's sipp
-        self.sides = [Side(40000 + 4 * place, 0xCA110000 + place, caller), Side(40002 + 4 * place, 0xCA220000 + place, callee)]
+        self.sides = [
+            Side(addresses[0], 40000 + 4 * place, 0xCA110000 + place, caller),
+            Side(addresses[1], 40002 + 4 * place, 0xCA220000 + place, callee),
+        ]
         self.processes, self.counted = {}, None
 
     def begin(self):
         """Places the call; returns when rtpengine knows both sides."""
         for side, name, scenario, options in [(1, f"{self.name}-callee", "callee", []),
                                               (0, self.name, "caller", ["-s", str(self.ports[1])])]:
+            options += ["-key", "audio_address", self.sides[side].address]
             options += ["-key", "audio_port", str(self.sides[side].port)]
             self.processes[name] = sip.sipp(scenario, name, self.ports[side], 1, *options)
             peer.wait_for_udp(self.ports[side])
@@ -225,21 +232,23 @@ def decoded(text, at):
 def check(call, ours):
     peer.same(f"{call.name}.state", ours["state"], "completed")
     peer.same(f"{call.name}.hangup", ours["hangup"], "callee")
-    by_way = {(int(s["src"].split(":")[1]), int(s["dst"].split(":")[1])): s for s in ours["streams"]}
-    caller, callee = call.sides
-    for name, side, other in [("caller", caller, callee), ("callee", callee, caller)]:
+    by_way = {(stream["src"], stream["dst"]): stream for stream in ours["streams"]}
+    ways, reports, counted_reports = [], [], []
+    for name, side, other in [("caller", *call.sides), ("callee", *reversed(call.sides))]:
         counted = counts(call.counted, side)
-        ways = [("to-relay", (side.port, side.relay)), ("from-relay", (other.relay, other.port))]
-        for leg, way in ways:
-            stream = by_way.pop(way, None)
-            where = f"{call.name}.{name}.{leg}"
-            if stream is None:
-                peer.same(where, None, f"a stream from {way[0]} to {way[1]}")
-                continue
-            check_stream(where, stream, name, side, counted["RTP"] if leg == "to-relay" else None, other)
-            reports = counted["RTCP"]["packets"] if leg == "to-relay" else other.reports_received
-            peer.same(f"{where}.sender_reports", stream["rtcp"]["sender_reports"], reports)
-    peer.same(f"{call.name}.other_streams", sorted(by_way), [])
+        legs = [
+            ("to-relay", f"{side.address}:{side.port}", f"127.0.0.1:{side.relay}"),
+            ("from-relay", f"127.0.0.1:{other.relay}", f"{other.address}:{other.port}"),
+        ]
+        for leg, *way in legs:
+            ways.append(tuple(way))
+            if stream := by_way.get(tuple(way)):
+                to_relay = leg == "to-relay"
+                check_stream(f"{call.name}.{name}.{leg}", stream, name, side, counted["RTP"] if to_relay else None, other)
+                reports.append(stream["rtcp"]["sender_reports"])
+                counted_reports.append(counted["RTCP"]["packets"] if to_relay else other.reports_received)
+    peer.same(f"{call.name}.streams", sorted(by_way), sorted(ways))
+    peer.same(f"{call.name}.sender_reports", reports, counted_reports)
 
 
 def counts(answer, side):
@@ -265,7 +274,9 @@ def check_stream(where, stream, direction, side, counted, other):
     same("octets", octets - RTP_HEADER * packets)
     different = set(numbers)
     same("expected", max(different) - min(different) + 1)
-    same("lost", max(different) - min(different) + 1 - len(different))
+    # RFC 3550 counts copies as received; `missing` is what never came.
+    same("lost", max(different) - min(different) + 1 - len(numbers))
+    same("missing", max(different) - min(different) + 1 - len(different))
     same("duplicates", len(numbers) - len(different))
     same("reordered", sum(later < earlier for earlier, later in zip(numbers, numbers[1:])))
     same("ssrc", f"{side.ssrc:#010x}")
