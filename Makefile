@@ -10,6 +10,8 @@
 #   make bench      reading, capturing, recording, finding, the web, the cache beside other programs: bench/*.md; as
 #                   root for all of it, BENCH="read live log find search web cache graph" for some
 #   make fuzz       every fuzz target; SECONDS_EACH=600, FUZZ_JOBS=2 at once, TARGETS="wire_sip ..." for some
+#   make peers      tests against programs that others wrote and that are too heavy for make test; PEERS="kamailio" for
+#                   some. Each is set up once, in ~/.cache/trunkline/peers or TRUNKLINE_PEERS
 #   make build      the release binary with its pages: target/release/trunkline
 #   make ui         the pages alone: ui/dist
 
@@ -20,12 +22,13 @@ SECONDS_EACH ?= 600
 FUZZ_JOBS ?= 2
 TARGETS ?=
 BENCH ?=
+PEERS ?=
 
 .DEFAULT_GOAL := help
 # What the pages are made from.
 UI_SOURCES = $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path 'ui/dist/*' -not -path 'ui/e2e/*')
 
-.PHONY: help ui build demo tests test lint accuracy bench fuzz clean
+.PHONY: help ui build demo tests test peers lint accuracy bench fuzz clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -58,6 +61,11 @@ test: tests
 	scripts/beside cargo xtask loom -- cargo test --locked --workspace --no-fail-fast
 	cd ui && npm test --silent
 	cd ui && TRUNKLINE_BIN=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/trunkline npm run --silent e2e
+
+peers: $(if $(TRUNKLINE),,ui)
+	scripts/setup test
+	$(if $(TRUNKLINE),,cargo build --locked)
+	cargo xtask peers $(PEERS)
 
 lint:
 	scripts/setup lint

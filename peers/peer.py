@@ -108,7 +108,9 @@ class Capture(Server):
         self.path = path
         # Room for 8,192 packets, should the machine be busy.
         command = ["tcpdump", "-i", "lo", "-n", "-U", "--immediate-mode", "-s", "4096", "-B", "32768"]
-        command += ["-Z", "root", "-w", "-"]
+        # It writes to a pipe: nothing is won when it changes its user, and in a container it may not.
+        command += ["-Z", "root"] if os.geteuid() == 0 else []
+        command += ["-w", "-"]
         command += [f"({expression}) or udp port {END_PORT}"]
         super().__init__(command, libraries=None, stdout=subprocess.PIPE)
         self._ended = threading.Event()

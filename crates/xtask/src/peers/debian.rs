@@ -3,23 +3,29 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The exit code of timeout when it had to end what it started.
+const TIMED_OUT: i32 = 124;
+
 /// Where apt's lists of packages are from.
 pub struct Apt {
     options: Vec<String>,
+    seconds_max: u64,
 }
 
 impl Apt {
-    /// The lists that the system has.
-    pub fn of_the_system() -> Apt {
-        Apt { options: vec!["-o=APT::Sandbox::User=root".to_owned(), "-o=APT::Install-Recommends=false".to_owned()] }
+    /// The lists that the system has. No command may take longer than `seconds_max`: without a network apt-get tries
+    /// for minutes.
+    pub fn of_the_system(seconds_max: u64) -> Apt {
+        let options = ["-o=APT::Sandbox::User=root", "-o=APT::Install-Recommends=false"];
+        Apt { options: options.map(str::to_owned).to_vec(), seconds_max }
     }
 
     /// Lists that are fetched now, into `folder`: the system has none, or they are out of date.
     ///
     /// # Errors
     /// `folder` cannot be made, or apt-get fails: why.
-    pub fn fetched(folder: &Path) -> Result<Apt, String> {
-        let mut apt = Apt::of_the_system();
+    pub fn fetched(folder: &Path, seconds_max: u64) -> Result<Apt, String> {
+        let mut apt = Apt::of_the_system(seconds_max);
         for (name, inside) in [("State::Lists", "lists"), ("Cache", "cache")] {
             let part = folder.join(inside);
             for needed in ["partial", "archives/partial"] {
@@ -58,8 +64,8 @@ impl Apt {
     }
 
     fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(program);
-        command.args(&self.options);
+        let mut command = Command::new("timeout");
+        command.arg(self.seconds_max.to_string()).arg(program).args(&self.options);
         command
     }
 }
@@ -79,9 +85,13 @@ fn output(command: &mut Command) -> Result<String, String> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
+    if output.status.code() == Some(TIMED_OUT) && program == "timeout" {
+        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).take(2).collect();
+        return Err(format!("{} had not ended after {} s", words[1], words[0]));
+    }
     let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
     let last = complaint.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no reason given");
-    Err(format!("{program}: {last}"))
+    Err(if program == "timeout" { last.to_owned() } else { format!("{program}: {last}") })
 }
 
 /// The version that `apt-cache policy` calls the candidate.
@@ -115,6 +125,10 @@ mod tests {
     fn a_failing_program_says_its_last_complaint() {
         let wrong = output(Command::new("sh").args(["-c", "echo first >&2; echo last >&2; exit 100"])).unwrap_err();
         assert_eq!(wrong, "sh: last");
+        assert_eq!(
+            output(Command::new("timeout").args(["1", "tail", "-f", "/dev/null"])).unwrap_err(),
+            "tail had not ended after 1 s"
+        );
         assert!(output(&mut Command::new("no-such-program")).unwrap_err().starts_with("no-such-program: "));
     }
 }

@@ -47,7 +47,7 @@ pub struct Setup {
     /// Files in the peer's folder that the script reads. If one changes, the peer is set up again.
     #[serde(default)]
     pub files: Vec<String>,
-    /// The time limit of the script.
+    /// The time limit of the script, and of each command of apt.
     pub seconds_max: u64,
 }
 

@@ -68,8 +68,9 @@ fn end(status: ExitStatus) -> End {
 /// The kernel or the system does not allow it, or programs are missing: which.
 pub fn fence() -> Result<Vec<String>, String> {
     let mut reason = String::new();
-    // Root may do it as it is; others as root of a namespace of users.
-    for user in [&[][..], &["--map-root-user"]] {
+    // Root may do it as it is; others in a namespace of users where they have all capabilities and are no root: who is
+    // root there and cannot change groups is refused by programs that drop privileges.
+    for user in [&[][..], &["--map-current-user", "--keep-caps"]] {
         let begin = ["setpriv", "--pdeathsig", "KILL", "--", "unshare"];
         let spaces = ["--net", "--pid", "--mount-proc", "--fork", "--kill-child", "--"];
         let loopback = ["sh", "-c", "ip link set lo up && exec \"$@\"", "peer"];

@@ -77,8 +77,9 @@ impl Cache {
     /// # Errors
     /// [`Lack`]; the log of a set-up that went wrong is named and kept.
     pub fn set_up(&self, peer: &Peer) -> Result<Ready, Lack> {
-        let first = self.try_with(peer, &Apt::of_the_system());
-        let Err(Lack::NotAvailable(_)) = &first else { return first };
+        let seconds_max = peer.setup.seconds_max;
+        let first = self.try_with(peer, &Apt::of_the_system(seconds_max));
+        let Err(Lack::NotAvailable(why)) = &first else { return first };
         if peer.setup.debian.is_empty() {
             return first;
         }
@@ -86,7 +87,10 @@ impl Cache {
             return Ok(ready);
         }
         // The system's lists of packages may be missing or old.
-        Apt::fetched(&self.folder.join("apt")).map_or(first, |apt| self.try_with(peer, &apt))
+        let apt = Apt::fetched(&self.folder.join("apt"), seconds_max);
+        let apt =
+            apt.map_err(|also| Lack::NotAvailable(format!("{why}; lists of packages cannot be fetched: {also}")))?;
+        self.try_with(peer, &apt)
     }
 
     fn try_with(&self, peer: &Peer, apt: &Apt) -> Result<Ready, Lack> {
