@@ -98,6 +98,8 @@ class Server:
         self.process.send_signal(number)
         code = self.process.wait(SECONDS_MAX)
         self._reader.join(SECONDS_MAX)
+        if self._reader.is_alive():
+            print(f"{self.name}: ended, but a program that it started holds its standard error", flush=True)
         return code
 
 
