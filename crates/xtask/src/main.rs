@@ -1,5 +1,9 @@
+<<<<<<< HEAD
 //! Checks and chores of the project: `cargo xtask tidy`, `check`, `features`, `times`, `accuracy`, `bench`, `loom`,
 //! `picture`, `soak`.
+=======
+//! Checks and chores of the project: `cargo xtask tidy`, `accuracy`, `bench`, `loom`, `peers`, `picture`, `soak`.
+>>>>>>> h4-peers
 #![forbid(unsafe_code)]
 
 mod accuracy;
@@ -7,6 +11,7 @@ mod bench;
 mod check;
 mod features;
 mod models;
+mod peers;
 mod picture;
 mod repository;
 mod soak;
@@ -30,6 +35,8 @@ cargo xtask times [--steps FILE] [--table FILE] [--timings FILE] ... [--junit NA
                                what a run of .ci/run took and how many tests passed; --write renews .ci/times.tsv
 cargo xtask soak cache [--minutes 20] [--program FILE]
                                servers with little memory under load for long: nothing wrong, memory flat
+cargo xtask peers [NAME ...] [--cached] [--json] [--list]
+                               tests against programs that we did not write; --cached: those that are set up already
 cargo xtask picture            what `trunkline call` prints, for the README: docs/call.svg";
 
 fn main() -> ExitCode {
@@ -44,9 +51,13 @@ fn main() -> ExitCode {
         "accuracy" => accuracy::command(&repository, options),
         "picture" => picture::command(&repository, options),
         "soak" => soak::command(&repository, options),
+<<<<<<< HEAD
         "check" => check::command(&repository, options),
         "features" => features::command(&repository, options),
         "times" => times::command(&repository, options),
+=======
+        "peers" => peers::command(&repository, options),
+>>>>>>> h4-peers
         "loom" => models::command(&repository, options),
         "bench" => bench::command(&repository, options),
         "help" | "--help" | "-h" => {

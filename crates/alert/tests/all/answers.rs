@@ -1,4 +1,6 @@
 //! What programs that show alerts are answered: the shape of it is checked in, and the web is tested with it.
+//!
+//! Test group: waits: for rules that are evaluated each second.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};

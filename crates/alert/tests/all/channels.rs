@@ -1,4 +1,6 @@
 //! Messages at receivers that we did not write.
+//!
+//! Test group: waits: for receivers.
 
 use crate::world;
 use serde_json::Value;

@@ -1,4 +1,6 @@
 //! Several threads at once: nothing torn, nothing lost that must not be, and an order in which it all happened.
+//!
+//! Test group: waits: lets threads meet for a while.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,5 +1,7 @@
 //! A node that finds its subscribers in OpenLDAP's server: known, barred, unknown, and while the server stands still,
 //! is slow or is gone.
+//!
+//! Test group: waits: for a directory that is slow.
 
 use crate::served;
 use crate::slapd;

@@ -1,4 +1,6 @@
 //! A node that serves: over TCP and its unix socket, with a ledger on disk.
+//!
+//! Test group: waits: for connections that are tried again.
 
 use crate::served;
 use serde_json::json;

@@ -1,4 +1,6 @@
 //! A node that connects to peers by itself: relays and clients that accept, another node that does the same.
+//!
+//! Test group: waits: for connections that are tried again.
 
 use crate::served;
 use serde_json::{Value, json};

@@ -1,4 +1,6 @@
 //! A node whose disk is full, and one whose disk fails.
+//!
+//! Test group: waits: for a disk that is full.
 
 use crate::served;
 use serde_json::json;

@@ -1,4 +1,6 @@
 //! A node whose record files cannot be written: the ledger keeps everything, and in the end no session begins.
+//!
+//! Test group: waits: for files of records to be closed.
 
 use crate::served;
 use serde_json::json;

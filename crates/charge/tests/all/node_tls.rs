@@ -1,4 +1,6 @@
 //! Diameter over TLS, with OpenSSL's client: who is let in, by which version, and under which name.
+//!
+//! Test group: waits: for handshakes that are given up.
 
 use crate::served;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};

@@ -1,4 +1,6 @@
 //! A log is copied beside its writer, again and again: each copy has all that was durable when it began.
+//!
+//! Test group: waits: for a log that is written meanwhile.
 
 use std::ops::ControlFlow;
 use std::path::Path;

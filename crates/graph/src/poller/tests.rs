@@ -1,4 +1,6 @@
 //! Polling over a network that the test makes: agents whose values are known, and all that goes wrong on the way.
+//!
+//! Test group: waits: for simulated devices that answer late.
 
 mod network;
 mod room;

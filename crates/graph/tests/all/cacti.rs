@@ -1,5 +1,7 @@
 //! What comes from Cacti itself: the templates of Debian's package, and its database in a real MariaDB, dumped by
 //! mariadb-dump. `scripts/setup test` unpacks the one into target/tools/cacti and installs the other.
+//!
+//! Test group: waits: for a database server.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};

@@ -1,4 +1,6 @@
 //! A lane with sockets against net-snmp's agent: what it reads is what snmpget and snmpwalk read.
+//!
+//! Test group: waits: for devices that do not answer.
 
 use std::collections::{HashMap, HashSet};
 use std::net::{Ipv6Addr, UdpSocket};

@@ -1,5 +1,7 @@
 //! Graphs in real time: while somebody asks, a graph of a device that is polled once a minute has each second what the
 //! farm has counted in it; nothing of that is kept, and nobody is asked when nobody looks.
+//!
+//! Test group: waits: reads devices each second.
 
 use crate::world;
 use serde_json::{Value, json};

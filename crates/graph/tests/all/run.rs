@@ -1,4 +1,6 @@
 //! The job as a whole: devices are polled, and rrdtool reads in their files what the farm has counted.
+//!
+//! Test group: waits: polls each second.
 
 use crate::world;
 use serde_json::json;

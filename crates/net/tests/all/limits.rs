@@ -1,4 +1,6 @@
 //! What is refused, closed and counted.
+//!
+//! Test group: waits: for clients that are given up.
 
 use std::io::Write as _;
 use std::time::Duration;

@@ -7,6 +7,8 @@
 //! own time: what waits for longer than a flush was handed to the disk, unless a flush before it is still on its way,
 //! and what the disk has not taken is never older than [`trunkline_spool::VolumeStats::unwritten`] says. By the wall's
 //! time: what is older than that and [`WAY`] is there, but for as long as the kernel says that tasks were held up.
+//!
+//! Test group: waits: for a recorder that is killed.
 
 use crate::traffic;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -1,5 +1,7 @@
 //! Disks that are slow, full, broken or read-only below the whole recorder: every packet is in a segment or counted
 //! with its time, the state is told, and recording goes on by itself when the disk does.
+//!
+//! Test group: waits: for disks that are slow.
 
 use crate::traffic;
 use std::sync::Arc;

@@ -1,5 +1,7 @@
 //! The recorder at work beside recording: what is old leaves, what is pinned or read stays, a program is run for each
 //! segment, other processes find the volumes, and rules change while packets come.
+//!
+//! Test group: waits: for retention that runs each second.
 
 use crate::traffic;
 use std::os::unix::fs::PermissionsExt;

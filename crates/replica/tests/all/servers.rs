@@ -1,4 +1,6 @@
 //! Leaders and followers over genuine servers of NATS.
+//!
+//! Test group: alone: starts clusters of three servers and kills them.
 
 use crate::nats_server;
 use nats_server::Nats;

@@ -1,4 +1,6 @@
 //! The simulated devices are walked by net-snmp's own program, and say what the farm knows.
+//!
+//! Test group: waits: for clients of SNMP.
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, UdpSocket};

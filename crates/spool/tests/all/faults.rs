@@ -1,4 +1,6 @@
 //! Disks that are full, broken, read-only: nothing is lost silently, the rest goes on, and writing resumes by itself.
+//!
+//! Test group: waits: for disks that are slow.
 
 use crate::support;
 use std::path::Path;

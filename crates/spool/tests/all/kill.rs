@@ -1,6 +1,8 @@
 //! `kill -9` at any moment: after repair each segment is a whole prefix, none is missing before the last, and what the
 //! writer called written is there. How soon that is, is the disk's affair; that a flush is not put off is tested by the
 //! recorder, which calls it.
+//!
+//! Test group: waits: for a writer that is killed.
 
 use crate::support;
 use std::collections::{BTreeMap, VecDeque};

@@ -1,5 +1,7 @@
 //! A writer that is killed at any moment: what it said was committed is there exactly once, and the file can be read
 //! and written on.
+//!
+//! Test group: waits: for a writer that is killed.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

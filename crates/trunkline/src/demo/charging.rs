@@ -1,6 +1,8 @@
 //! A gateway for the demonstration's charging node: subscribers with money, sessions that ask for quota and use it,
 //! messages, copies of requests; some run out of money, and now and then one pays. It is simulated, on loopback, and
 //! bounded: some ten requests a second, and entries of the ledger that are hours old are given up.
+//!
+//! Test group: waits: for subscribers that are charged as time passes.
 
 use crate::command::charge::load;
 use crate::command::charge::place::{Control, Place};

@@ -1,5 +1,7 @@
 //! Alerts in the program: series of polled devices, calls of a capture, the program's own metrics; told by mail,
 //! webhook and syslog to servers that are not ours, once, over `kill -9`.
+//!
+//! Test group: waits: for rules that are evaluated each second.
 
 use crate::browser;
 use crate::wire;

@@ -1,4 +1,6 @@
 //! `trunkline cache` as its users meet it: memcached's options, its protocols over sockets, its end.
+//!
+//! Test group: waits: for servers and their clocks.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};

@@ -1,5 +1,7 @@
 //! Clients that people use, as Debian packages them, do what their users do: against our cache and against memcached,
 //! with the same results (`tests/clients`). Of Debian 12 are Python's, PHP's, Perl's, Ruby's, Go's and Java's.
+//!
+//! Test group: waits: for clients in other languages.
 
 use crate::memcached;
 use std::io::{BufRead, BufReader};

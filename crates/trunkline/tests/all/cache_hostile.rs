@@ -1,4 +1,6 @@
 //! `trunkline cache` among clients that mean no good: its memory stays within `-m`, and the others are served.
+//!
+//! Test group: alone: measures memory under load.
 
 use rustix::net::{AddressFamily, SocketType};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};

@@ -1,4 +1,6 @@
 //! `trunkline cache load` and `trunkline cache stats` against our own server, memcached where it is, and nobody.
+//!
+//! Test group: alone: offers load and measures rates.
 
 use crate::memcached;
 use serde_json::Value;

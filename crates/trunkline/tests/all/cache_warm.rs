@@ -1,4 +1,6 @@
 //! `trunkline cache --warm-from`: a cold cache takes what a peer has, and never puts it over what a client did here.
+//!
+//! Test group: waits: for copies that are made at a given rate.
 
 use crate::caches;
 use crate::memcached;

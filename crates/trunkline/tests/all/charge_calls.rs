@@ -1,5 +1,7 @@
 //! A charging node that connects to programs that are not ours: freeDiameter as a relay that accepts, with TLS and
 //! without, python-diameter as a client that listens.
+//!
+//! Test group: waits: for connections that are tried again.
 
 use crate::charge_clients::{driven, relay};
 use crate::gy;

@@ -1,6 +1,8 @@
 //! The charging node against programs that are not ours: python-diameter and OTP's diameter as clients, freeDiameter as
 //! a relay between, tshark over what was said. What a balance has to be is worked out here, from what clients were
 //! granted and told they used.
+//!
+//! Test group: waits: for clients in other languages.
 
 pub mod driven;
 pub mod recorder;

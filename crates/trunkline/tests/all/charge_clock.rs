@@ -1,5 +1,7 @@
 //! A charging node whose system's clock leaps while clients charge, by libfaketime: no session ends by it, nothing is
 //! priced by another time, the ledger keeps its time, and is the sum of the answers.
+//!
+//! Test group: waits: for reservations to expire.
 
 use crate::gy;
 use gy::{Client, Node};

@@ -2,6 +2,8 @@
 //! charge: at the end each record is with one of the gateways, once.
 //!
 //! `TRUNKLINE_KILLS=300 cargo test -p trunkline --test all charge_forward::` for the long run.
+//!
+//! Test group: alone: kills a node and gateways under load.
 
 use crate::gtpp;
 use crate::gy;

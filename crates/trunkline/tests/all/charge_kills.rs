@@ -2,6 +2,8 @@
 //! ledger is the sum of the answers that were given, to the octet, and the record files are the ledger.
 //!
 //! `TRUNKLINE_KILLS=300 cargo test -p trunkline --test all charge_kills::` for the long run.
+//!
+//! Test group: alone: kills a node under load.
 
 use crate::gy;
 use gy::{Client, Node, Recorded, imsi};

@@ -1,5 +1,7 @@
 //! `trunkline charge load` against a server that answers as each test wants: every figure is compared with what that
 //! server saw and did.
+//!
+//! Test group: alone: offers load and measures latencies.
 
 use crate::responder;
 use responder::{Reply, Responder, Seen};

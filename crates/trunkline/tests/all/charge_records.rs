@@ -1,4 +1,6 @@
 //! Records of a charging node as others see them: a decoder with the genuine ASN.1, the store, the command line.
+//!
+//! Test group: waits: for files of records to be closed.
 
 use crate::gy;
 use gy::{Client, Node, Recorded, imsi};

@@ -3,6 +3,8 @@
 //! and are the sum of the answers that were given, to the octet. So are the record files of both, octet by octet.
 //!
 //! `TRUNKLINE_KILLS=300 cargo test -p trunkline --test all charge_standby::` for the long run.
+//!
+//! Test group: alone: starts clusters of three servers and kills leaders under load.
 
 use crate::gtpp;
 use crate::gy;

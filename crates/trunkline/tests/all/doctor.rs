@@ -1,4 +1,6 @@
 //! `trunkline doctor` as people and scripts meet it. What it finds is the machine's; that it tells it rightly is ours.
+//!
+//! Test group: waits: for a second of counters.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

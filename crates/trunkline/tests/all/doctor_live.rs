@@ -1,6 +1,8 @@
 //! `trunkline doctor` at an interface with traffic: a pair of veth in a network namespace that the test makes.
 //!
 //! Skipped, with the reason printed, where the process may not make one.
+//!
+//! Test group: waits: for a second of counters.
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::os::fd::AsFd;

@@ -1,5 +1,7 @@
 //! The program probes devices without SNMP: a port, a page, a document, metrics, a program, echo, and itself. What
 //! rrdtool reads in the files is what was there; what was told is there after kill -9; templates are read anew.
+//!
+//! Test group: waits: polls each second.
 
 use crate::wire;
 use serde_json::Value;

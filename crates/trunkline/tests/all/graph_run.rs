@@ -1,5 +1,7 @@
 //! The program polls simulated devices and net-snmp's agent, and is operated as people do: credentials, devices, a
 //! search, an import of Cacti; what rrdtool and the program itself read in the files is what devices said.
+//!
+//! Test group: waits: polls each second.
 
 use crate::wire;
 use serde_json::Value;

@@ -1,5 +1,7 @@
 //! What is on the way of a call: simulated devices that know the addresses of a simulated call, of which one drops
 //! packets while the call goes on, and the page of that call.
+//!
+//! Test group: waits: polls each second.
 
 use crate::browser;
 use browser::Shown;

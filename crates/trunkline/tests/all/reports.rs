@@ -1,5 +1,7 @@
 //! Reports in the program: graphs of polled devices with a day of known traffic and calls of a store, mailed to a
 //! server that is not ours, read by Python, their figures compared with rrdtool's; each once, over `kill -9`.
+//!
+//! Test group: waits: for a schedule.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,8 @@
 //! `trunkline run` on a wire of its own: two interfaces in a network namespace, captures replayed on one end.
 //!
 //! Needs root and iproute2; without, it says so and is skipped.
+//!
+//! Test group: waits: replays captures at their own pace.
 
 use crate::wire;
 use rustix::process::Signal;

@@ -1,5 +1,7 @@
 //! A cache beside a capture: it serves, metrics, the log and the pages of another process show it, and it ends with the
 //! run. Needs root.
+//!
+//! Test group: waits: replays captures at their own pace.
 
 use crate::browser;
 use crate::wire;

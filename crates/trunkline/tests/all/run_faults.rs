@@ -1,5 +1,7 @@
 //! `trunkline run` when something goes wrong: a configuration that changes, disks that are full, a store that fails,
 //! `kill -9`. Needs root, iproute2 and util-linux; without, it says so and is skipped.
+//!
+//! Test group: waits: replays captures at their own pace.
 
 use crate::wire;
 use rustix::process::Signal;

@@ -1,4 +1,6 @@
 //! The web beside a capture on a wire of its own: in the same process, and in one that has no rights. Needs root.
+//!
+//! Test group: waits: replays captures at their own pace.
 
 use crate::browser;
 use crate::wire;

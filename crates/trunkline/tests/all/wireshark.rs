@@ -1,4 +1,6 @@
 //! The packet log as Wireshark meets it: interfaces by the extcap protocol, streams over TCP.
+//!
+//! Test group: waits: for captures and for Wireshark.
 
 use crate::wire;
 use std::collections::HashMap;

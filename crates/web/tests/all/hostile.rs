@@ -1,4 +1,6 @@
 //! What strangers try: forged headers, other sites, paths, large and slow requests, values that are code elsewhere.
+//!
+//! Test group: waits: for clients that are given up.
 
 use crate::client::{parse, raw, text};
 use crate::world::{Made, World};

@@ -1,4 +1,6 @@
 //! HTTP/2: what a client that asks and does not take, asks nothing, or takes back what it asks for, may hold.
+//!
+//! Test group: waits: for clients that are given up.
 
 use crate::tls::{config, world_with};
 use crate::world::{World, call, until};

@@ -1,4 +1,6 @@
 //! The live feed: the same second for all, masked for those who may not see numbers, and the end of it.
+//!
+//! Test group: waits: for sessions that expire.
 
 use crate::client::Client;
 use crate::schema::{compare, document};

@@ -1,4 +1,6 @@
 //! Who may see which devices, trees and graphs: what administrators say, and that nothing else comes out anywhere.
+//!
+//! Test group: waits: for live events.
 
 use crate::client::{Answer, Client, text};
 use crate::live::Feed;

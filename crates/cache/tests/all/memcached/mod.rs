@@ -3,6 +3,8 @@
 //!
 //! `TRUNKLINE_SCRIPTS=5000` plays more of them; a script that fails names its number, and
 //! `TRUNKLINE_SCRIPT=number` plays it alone.
+//!
+//! Test group: waits: for expiry by the second, ours and memcached's.
 
 pub mod compare;
 mod directed;

@@ -1,4 +1,6 @@
 //! Gets of several clients that go as one, through a router alone: in random pieces, by servers that do wrong.
+//!
+//! Test group: waits: for servers that do not answer.
 
 use crate::route::peers::{ALL, Chance, Fault, HARMLESS, KEYS, Peer, name, value};
 use std::sync::Arc;

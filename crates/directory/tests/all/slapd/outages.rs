@@ -1,4 +1,6 @@
 //! Servers that stand still, end and come back.
+//!
+//! Test group: waits: for servers that are away.
 
 use crate::slapd::client::{Client, section};
 use crate::slapd::expected;

@@ -1,4 +1,6 @@
 //! A lane that has less room than its devices would take.
+//!
+//! Test group: alone: measures how long cycles take.
 
 use super::*;
 

@@ -1,4 +1,6 @@
 //! A prober with sockets, against the kernel, servers and programs that we did not write.
+//!
+//! Test group: waits: for what does not answer.
 
 mod echo;
 mod pages;

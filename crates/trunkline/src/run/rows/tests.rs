@@ -1,4 +1,6 @@
 //! The store's thread with stores that fail.
+//!
+//! Test group: waits: for a store that comes back.
 
 use super::*;
 use std::sync::atomic::{AtomicBool, Ordering};
