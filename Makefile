@@ -12,13 +12,9 @@
 #   make bench      reading, capturing, recording, finding, the web, the cache beside other programs: bench/*.md; as
 #                   root for all of it, BENCH="read live log find search web cache graph" for some
 #   make fuzz       every fuzz target; SECONDS_EACH=600, FUZZ_JOBS=2 at once, TARGETS="wire_sip ..." for some
-<<<<<<< HEAD
-#   make build      the release binary with its pages: target/release/trunkline; its symbols: trunkline.debug beside it
-=======
 #   make peers      tests against programs that others wrote and that are too heavy for make test; PEERS="kamailio" for
 #                   some. Each is set up once, in ~/.cache/trunkline/peers or TRUNKLINE_PEERS
-#   make build      the release binary with its pages: target/release/trunkline
->>>>>>> h4-peers
+#   make build      the release binary with its pages: target/release/trunkline; its symbols: trunkline.debug beside it
 #   make ui         the pages alone: ui/dist
 
 SHELL := /bin/bash
@@ -28,25 +24,18 @@ SECONDS_EACH ?= 600
 FUZZ_JOBS ?= 2
 TARGETS ?=
 BENCH ?=
-<<<<<<< HEAD
 ALL ?=
-=======
 PEERS ?=
->>>>>>> h4-peers
 
 .DEFAULT_GOAL := help
 # What the pages are made from.
 UI_SOURCES = $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path 'ui/dist/*' -not -path 'ui/e2e/*')
 
-<<<<<<< HEAD
 # The program that the tests have built: built by itself it would be compiled once more.
 PROGRAM = $(abspath $(or $(CARGO_TARGET_DIR),target))/debug/trunkline
 
 .PHONY: help setup ui build demo check tests test test-programs test-pages test-browser lint tidy fmt clippy deny
-.PHONY: accuracy bench fuzz clean
-=======
-.PHONY: help ui build demo tests test peers lint accuracy bench fuzz clean
->>>>>>> h4-peers
+.PHONY: peers accuracy bench fuzz clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -92,7 +81,6 @@ tests: ui
 test-programs: tests
 	scripts/beside scripts/step loom cargo xtask loom -- scripts/step tests cargo nextest run --locked --workspace --tests
 
-<<<<<<< HEAD
 test-pages: ui
 	cd ui && ../scripts/step pages npm test --silent
 
@@ -101,6 +89,12 @@ test-browser: tests
 
 test: test-programs test-pages test-browser
 
+# Beside the program that was named by TRUNKLINE, if it was.
+peers: $(if $(TRUNKLINE),,ui)
+	scripts/setup test
+	$(if $(TRUNKLINE),,cargo build --locked)
+	cargo xtask peers $(PEERS)
+
 lint: tidy fmt clippy deny
 
 tidy:
@@ -108,14 +102,6 @@ tidy:
 	scripts/step tidy cargo xtask tidy
 
 fmt:
-=======
-peers: $(if $(TRUNKLINE),,ui)
-	scripts/setup test
-	$(if $(TRUNKLINE),,cargo build --locked)
-	cargo xtask peers $(PEERS)
-
-lint:
->>>>>>> h4-peers
 	scripts/setup lint
 	scripts/step fmt cargo fmt --all --check
 

@@ -1,9 +1,5 @@
-<<<<<<< HEAD
 //! Checks and chores of the project: `cargo xtask tidy`, `check`, `features`, `times`, `accuracy`, `bench`, `loom`,
-//! `picture`, `soak`.
-=======
-//! Checks and chores of the project: `cargo xtask tidy`, `accuracy`, `bench`, `loom`, `peers`, `picture`, `soak`.
->>>>>>> h4-peers
+//! `peers`, `picture`, `soak`.
 #![forbid(unsafe_code)]
 
 mod accuracy;
@@ -51,13 +47,10 @@ fn main() -> ExitCode {
         "accuracy" => accuracy::command(&repository, options),
         "picture" => picture::command(&repository, options),
         "soak" => soak::command(&repository, options),
-<<<<<<< HEAD
         "check" => check::command(&repository, options),
         "features" => features::command(&repository, options),
         "times" => times::command(&repository, options),
-=======
         "peers" => peers::command(&repository, options),
->>>>>>> h4-peers
         "loom" => models::command(&repository, options),
         "bench" => bench::command(&repository, options),
         "help" | "--help" | "-h" => {

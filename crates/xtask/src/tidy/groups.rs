@@ -10,6 +10,8 @@
 
 use super::{Finding, lines};
 use crate::repository::{Repository, Text};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 const CONFIGURATION: &str = ".config/nextest.toml";
@@ -68,20 +70,19 @@ pub fn fix(repository: &Repository, texts: &[Text]) -> Result<(), String> {
 /// The configuration as it should be. The runner takes the first filter that fits: single tests stand before files,
 /// and modules before those that they are in.
 fn made(configuration: &str, texts: &[Text]) -> String {
-    let mut filters: Vec<(bool, usize, String, &str)> = Vec::new();
+    let mut filters: BTreeMap<(bool, Reverse<usize>, &str), Vec<String>> = BTreeMap::new();
     for named in texts.iter().flat_map(named) {
         let Some((binary, module)) = place(named.path) else { continue };
         let Some((_, told)) = GROUPS.iter().find(|(group, _)| *group == named.group) else { continue };
         let inside = if module.is_empty() { String::new() } else { format!("{module}::") };
         let test = named.test.map_or_else(String::new, |test| format!("(.*::)?{test}$"));
-        let filter = format!("binary_id(={binary}) & test(/^{inside}{test}/)");
-        filters.push((named.test.is_none(), usize::MAX - module.matches("::").count(), filter, told));
+        let order = (named.test.is_none(), Reverse(inside.matches("::").count()), *told);
+        filters.entry(order).or_default().push(format!("(binary_id(={binary}) & test(/^{inside}{test}/))"));
     }
-    filters.sort();
-    let head = configuration.split(MADE_BELOW).next().unwrap_or(configuration);
-    let mut text = format!("{head}{MADE_BELOW}");
-    for (_, _, filter, told) in filters {
-        let _ = write!(text, "\n[[profile.default.overrides]]\nfilter = '{filter}'\n{told}");
+    let mut text = configuration.split(MADE_BELOW).next().unwrap_or(configuration).to_owned() + MADE_BELOW;
+    for ((_, _, told), mut filters) in filters {
+        filters.sort();
+        let _ = write!(text, "\n[[profile.default.overrides]]\nfilter = '''\n{}\n'''\n{told}", filters.join("\n| "));
     }
     text + REST
 }
@@ -155,8 +156,8 @@ mod tests {
         let one = text("crates/trunkline/src/run/mod.rs", &one);
         let made = made("[profile.default]\n", &[file, one]);
         let first =
-            made.find("filter = 'binary_id(=trunkline::bin/trunkline) & test(/^run::(.*::)?sleeps$/)'\npriority = 100");
-        let second = made.find("filter = 'binary_id(=trunkline-graph::all) & test(/^kill::/)'\nthreads-required");
+            made.find("\n(binary_id(=trunkline::bin/trunkline) & test(/^run::(.*::)?sleeps$/))\n'''\npriority = 100");
+        let second = made.find("\n(binary_id(=trunkline-graph::all) & test(/^kill::/))\n'''\nthreads-required");
         assert!(first.is_some() && first < second, "{made}");
     }
 
