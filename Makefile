@@ -31,8 +31,13 @@ PEERS ?=
 # What the pages are made from.
 UI_SOURCES = $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path 'ui/dist/*' -not -path 'ui/e2e/*')
 
+TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 # The program that the tests have built: built by itself it would be compiled once more.
-PROGRAM = $(abspath $(or $(CARGO_TARGET_DIR),target))/debug/trunkline
+PROGRAM = $(TARGET)/debug/trunkline
+# What builds the tests; `make test TESTS=` takes those that were built before.
+TESTS = tests
+# Lists of the tests that were built. Run from these lists they do not wait for cargo, which has clippy beside them.
+BUILT = --binaries-metadata $(TARGET)/tests.json --cargo-metadata $(TARGET)/workspace.json
 
 .PHONY: help setup ui build demo check tests test test-programs test-pages test-browser lint tidy fmt clippy deny
 .PHONY: peers accuracy bench fuzz clean
@@ -75,16 +80,19 @@ check: ui/node_modules/.package-lock.json
 
 tests: ui
 	scripts/setup test
+	rm -f $(TARGET)/tests.json $(TARGET)/workspace.json
 	scripts/step build cargo nextest run --locked --workspace --tests --no-run --timings
+	cargo nextest list --locked --workspace --tests --list-type binaries-only --message-format json >$(TARGET)/tests.json
+	cargo metadata --locked --format-version 1 >$(TARGET)/workspace.json
 
 # Loom's models want nothing but a processor, and get what tests leave of it.
-test-programs: tests
-	scripts/beside scripts/step loom cargo xtask loom -- scripts/step tests cargo nextest run --locked --workspace --tests
+test-programs: $(TESTS)
+	scripts/beside scripts/step loom cargo xtask loom -- scripts/step tests cargo nextest run $(BUILT)
 
 test-pages: ui
 	cd ui && ../scripts/step pages npm test --silent
 
-test-browser: tests
+test-browser: $(TESTS)
 	cd ui && TRUNKLINE_BIN=$(PROGRAM) ../scripts/step browser npm run --silent e2e
 
 test: test-programs test-pages test-browser
