@@ -4,6 +4,10 @@
 //! It starts its own servers. Each row is of look-ups in random order by an indexed attribute; processor time is that
 //! of the client and that of the servers, in user and system mode.
 
+#[path = "../../kit/tests/shared/eventually.rs"]
+mod eventually;
+#[path = "../../kit/tests/shared/ports.rs"]
+mod ports;
 #[allow(dead_code, reason = "the tests use all of it")]
 #[path = "../tests/all/slapd/world.rs"]
 mod world;

@@ -226,7 +226,7 @@ mod tests {
     use super::*;
     use std::net::UdpSocket;
 
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const PATIENCE: Duration = Duration::from_secs(60);
 
     fn open(bind: &str, tell_local: bool) -> Asking {
         let bind = bind.parse().expect("an address");

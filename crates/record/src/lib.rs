@@ -3,6 +3,9 @@
 
 pub mod class;
 #[doc(hidden)]
+#[cfg(test)]
+#[path = "../../kit/tests/shared/eventually.rs"]
+mod eventually;
 pub mod exercise;
 pub mod extract;
 pub mod index;

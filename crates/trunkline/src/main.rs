@@ -12,6 +12,9 @@ mod cut;
 mod demo;
 mod descriptors;
 mod doctor;
+#[cfg(test)]
+#[path = "../../kit/tests/shared/eventually.rs"]
+mod eventually;
 mod failure;
 mod feed;
 mod graph;

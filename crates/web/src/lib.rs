@@ -21,6 +21,9 @@
 pub mod api;
 pub mod auth;
 mod caches;
+#[cfg(test)]
+#[path = "../../kit/tests/shared/eventually.rs"]
+mod eventually;
 mod guard;
 mod live;
 mod moment;

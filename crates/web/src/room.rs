@@ -156,6 +156,7 @@ pub fn not_written(error: &io::Error) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::eventually::eventually;
     use std::sync::atomic::AtomicU64;
 
     #[test]
@@ -181,9 +182,7 @@ mod tests {
         let cancel = Cancel::default();
         let filled = |done: Result<i32, SourceError>| {
             free.store(50, Ordering::SeqCst);
-            while !cancel.is_cancelled() {
-                std::thread::park_timeout(Duration::from_millis(5));
-            }
+            eventually("it is cancelled", || cancel.is_cancelled());
             done
         };
         let cancelled = SourceError::new(Trouble::Cancelled, "cancelled");

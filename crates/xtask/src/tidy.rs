@@ -7,6 +7,7 @@ mod layers;
 mod length;
 mod links;
 mod names;
+mod sleeps;
 mod source;
 mod width;
 mod words;
@@ -76,6 +77,7 @@ fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     }
     layers::check(&texts, &mut findings);
     length::check(&texts, &mut findings);
+    sleeps::check(&texts, &mut findings);
     breaks::check(&texts, &mut findings);
     fuzz::check(repository, &paths, &texts, &mut findings);
     groups::check(&texts, &mut findings);
@@ -84,14 +86,15 @@ fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
 }
 
 /// Mends what needs no thought: wide comments and prose, the list of fuzz targets, the runner's test groups,
-/// the lengths of long files that shrank.
+/// the lengths of long files that shrank, the sleeps of tests that went.
 fn fix(repository: &Repository) -> Result<(), String> {
     let paths = repository.paths()?;
     let texts = repository.texts(&paths);
     width::fix(repository, &texts)?;
     fuzz::fix(repository, &paths, &texts)?;
     groups::fix(repository, &texts)?;
-    length::fix(repository, &texts)
+    length::fix(repository, &texts)?;
+    sleeps::fix(repository, &texts)
 }
 
 /// The lines of a text with their numbers, from 1.

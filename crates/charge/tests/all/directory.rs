@@ -3,6 +3,7 @@
 //!
 //! Test group: waits: for a directory that is slow.
 
+use crate::eventually::{PATIENCE, awaited, eventually};
 use crate::served;
 use crate::slapd;
 
@@ -12,9 +13,10 @@ use std::fmt::Write as _;
 use std::net::UdpSocket;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use trunkline_charge::job::Profiles;
 use trunkline_directory::{Bounded, DirectorySection, prepare};
+use trunkline_wire::diameter;
 use trunkline_wire::diameter::enumerated::RequestType;
 use trunkline_wire::gtpp::Message;
 use trunkline_wire::gtpp::profile::{Field, FieldValue, Profile, Role};
@@ -67,25 +69,38 @@ fn section(servers: &[&Server], remember: Duration) -> DirectorySection {
 
 /// A node with its plan, beside servers that are up.
 fn world(folder: &Path, servers: &[&Server], remember: Duration) -> World {
-    let prepared = prepare(section(servers, remember).options().expect("options")).expect("files");
+    world_of(folder, section(servers, remember))
+}
+
+fn world_of(folder: &Path, section: DirectorySection) -> World {
+    let servers = section.servers.len();
+    let prepared = prepare(section.options().expect("options")).expect("files");
     let profiles = Profiles::start(prepared, Box::new(Bounded::new(usize::MAX, 1 << 20))).expect("a thread");
     let world = start_beside(folder, profiles);
     world.fill(0, 0);
-    is_up(&world, servers.len());
+    is_up(&world, servers);
     world
 }
 
 fn is_up(world: &World, count: usize) {
-    let began = Instant::now();
-    let up = || world.node.directory().map_or(0, |shown| shown.servers.iter().filter(|(_, one)| one.is_up).count());
-    while up() < count {
-        assert!(began.elapsed() < Duration::from_secs(20), "the servers are not up: {:?}", world.node.directory());
-        std::thread::park_timeout(Duration::from_millis(20));
-    }
+    awaited("the servers are up", || {
+        let shown = world.node.directory();
+        let up = shown.iter().flat_map(|shown| &shown.servers).filter(|(_, one)| one.is_up).count();
+        if up < count { Err(Box::new(shown)) } else { Ok(()) }
+    });
 }
 
 fn begins<'a>(session: &'a str, imsi: &'a str) -> Ccr<'a> {
     Ccr { session, number: 0, kind: RequestType::Initial, imsi, used: None, asks: true }
+}
+
+fn goes_on<'a>(session: &'a str, imsi: &'a str) -> Ccr<'a> {
+    Ccr { number: 1, kind: RequestType::Update, used: Some(1024), ..begins(session, imsi) }
+}
+
+/// The identifier of a request or an answer of Diameter.
+fn hop_by_hop(octets: &[u8]) -> u32 {
+    diameter::Message::new(octets).expect("a message").header.hop_by_hop
 }
 
 fn begin(client: &mut Client, session: &str, number: u64) -> (u32, Option<u64>) {
@@ -153,7 +168,7 @@ fn gateways_by_gtpp_are_told_what_the_directory_says() {
     let world = world(folder.path(), &[&server], Duration::ZERO);
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.connect(world.gtpp.expect("it serves GTP'")).expect("connected");
-    socket.set_read_timeout(Some(Duration::from_secs(5))).expect("a time-out");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a time-out");
     let (profile, authorize) = (Role::UserProfileRequest, Role::AuthorizationRequest);
     assert_eq!(quota(&socket, profile, 1, &imsi(1)), (128, None));
     assert_eq!(quota(&socket, authorize, 2, &imsi(1)), (128, Some(102_400)));
@@ -177,12 +192,15 @@ fn copies_in_flight_are_one_session() {
     let folder = tempfile::tempdir().expect("a folder");
     let tree = Tree::new(ldif());
     let server = tree.serve();
-    let world = world(folder.path(), &[&server], Duration::ZERO);
+    let section = DirectorySection { timeout: PATIENCE, ..section(&[&server], Duration::ZERO) };
+    let world = world_of(folder.path(), section);
     let mut client = Client::new(world.address, "gw.example.org");
+    assert_eq!(begin(&mut client, "known", 3).0, 2001);
     let octets = client.ccr(&begins("a", &imsi(2)));
     server.stop();
     client.send(&[&octets[..], &octets, &octets].concat());
-    std::thread::park_timeout(Duration::from_millis(50));
+    // Once what comes after them is answered, all of them wait for the directory.
+    assert_eq!(client.charge(&goes_on("known", &imsi(3))).0, 2001);
     server.go_on();
     let answers: Vec<Vec<u8>> = (0..3).map(|_| client.receive().expect("an answer")).collect();
     assert_eq!(read(&answers[0]), (2001, Some(102_400), Some(2001)));
@@ -203,35 +221,29 @@ fn a_directory_that_stands_still_holds_up_nobody_who_is_known() {
     let mut client = Client::new(world.address, "gw.example.org");
     assert_eq!(begin(&mut client, "a", 3).0, 2001);
     server.stop();
-    let began = Instant::now();
     let known = client.ccr(&begins("b", &imsi(3)));
     let stranger = client.ccr(&begins("c", &imsi(4)));
-    client.send(&[known, stranger].concat());
-    // A session that is open goes on meanwhile.
-    let third = imsi(3);
-    let update = Ccr { number: 1, kind: RequestType::Update, used: Some(1024), ..begins("a", &third) };
-    assert_eq!(client.charge(&update).0, 2001);
-    assert!(began.elapsed() < TIMEOUT, "{:?}", began.elapsed());
+    // A session that is open goes on meanwhile: it is answered before them.
+    let update = client.ccr(&goes_on("a", &imsi(3)));
+    client.send(&[&known[..], &stranger, &update].concat());
+    let first = client.receive().expect("an answer");
+    assert_eq!((hop_by_hop(&first), read(&first).0), (hop_by_hop(&update), 2001));
     let mut results: Vec<u32> = (0..2).map(|_| read(&client.receive().expect("an answer")).0).collect();
     results.sort_unstable();
     assert_eq!(results, [2001, 3004]);
-    assert!(began.elapsed() < 5 * TIMEOUT, "{:?}", began.elapsed());
-    assert_eq!(world.node.counts().profiles_stood_in, 1);
-    // It is known to be down: nobody waits for it.
-    let began = Instant::now();
+    eventually("one stood in", || world.node.counts().profiles_stood_in == 1);
+    // It is known to be down: nobody waits for it, and it is not asked.
+    let asked = || world.node.directory().expect("a directory").servers[0].1.counts.operations;
+    let before = asked();
     assert_eq!(begin(&mut client, "d", 3).0, 2001);
-    assert!(began.elapsed() < TIMEOUT, "{:?}", began.elapsed());
+    assert_eq!(asked(), before);
     server.go_on();
     is_found_again(&mut client, "c", 4);
 }
 
 /// The directory is asked again before long.
 fn is_found_again(client: &mut Client, session: &str, number: u64) {
-    let began = Instant::now();
-    while begin(client, session, number).0 != 2001 {
-        assert!(began.elapsed() < Duration::from_secs(10), "it is not found again");
-        std::thread::park_timeout(Duration::from_millis(50));
-    }
+    eventually("it is found again", || begin(client, session, number).0 == 2001);
 }
 
 /// Stops and goes on, by turns, until it is told to end.

@@ -2,6 +2,8 @@
 
 mod compare;
 mod directory;
+#[path = "../../../kit/tests/shared/eventually.rs"]
+mod eventually;
 mod gateway_network;
 mod gateway_rules;
 mod interleavings;
@@ -15,6 +17,8 @@ mod node_strays;
 mod node_tls;
 mod payers;
 mod plan_file;
+#[path = "../../../kit/tests/shared/ports.rs"]
+mod ports;
 mod rating;
 mod recorded;
 mod records;

@@ -2,6 +2,7 @@
 //!
 //! Test group: waits: for connections that are tried again.
 
+use crate::eventually::awaited;
 use crate::served;
 use serde_json::json;
 use served::{Ccr, Client, imsi, read, start};
@@ -260,17 +261,13 @@ fn those_who_operate_see_clients_sessions_and_what_was_answered() {
         let rows = points["points"].as_array().unwrap().iter().flat_map(|point| point["answered"].as_array().unwrap());
         rows.flat_map(|row| row.as_array().unwrap()).map(|count| count.as_u64().unwrap()).sum::<u64>()
     };
-    let so = (0..100).any(|_| {
-        std::thread::park_timeout(Duration::from_millis(50));
-        answered(&world.order(&json!({ "do": "rates" }))) == 5
-    });
-    assert!(so, "{}", world.order(&json!({ "do": "rates" })));
+    let told = |order: &str, is: &dyn Fn(&serde_json::Value) -> bool| {
+        let reply = world.order(&json!({ "do": order }));
+        if is(&reply) { Ok(()) } else { Err(reply) }
+    };
+    awaited("five are answered", || told("rates", &|rates| answered(rates) == 5));
     drop(client);
-    let gone = (0..100).any(|_| {
-        std::thread::park_timeout(Duration::from_millis(50));
-        world.order(&json!({ "do": "peers" }))["total"] == 0
-    });
-    assert!(gone, "a client that has left is shown no more");
+    awaited("a client that has left is shown no more", || told("peers", &|peers| peers["total"] == 0));
 }
 
 #[test]

@@ -2,11 +2,13 @@
 //!
 //! Test group: waits: for connections that are tried again.
 
+use crate::eventually::awaited;
+use crate::ports::free_port;
 use crate::served;
 use serde_json::{Value, json};
 use served::{Ccr, Client, World, imsi, read, start_calling};
 use std::net::{SocketAddr, TcpListener};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use trunkline_charge::job::Peering;
 use trunkline_charge::peer::{Neighbour, Place};
 use trunkline_wire::diameter::base::{
@@ -66,17 +68,8 @@ fn call(world: &World) -> Value {
 }
 
 /// Waits until the one peer is in that state.
-#[expect(clippy::disallowed_methods, reason = "the node does it when its time has come")]
 fn until(world: &World, state: &str) -> Value {
-    let begun = Instant::now();
-    loop {
-        let call = call(world);
-        if call["state"] == state {
-            return call;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(20), "not {state}: {call}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    awaited(state, || Some(call(world)).filter(|call| call["state"] == state).ok_or_else(|| call(world)))
 }
 
 fn ccr<'a>(session: &'a str, number: u32, kind: RequestType, imsi: &'a str) -> Ccr<'a> {
@@ -146,12 +139,21 @@ fn answers_that_do_not_fit_are_told_and_the_next_address_is_tried() {
     drop(again);
 }
 
+/// A peer that takes each connection and ends it.
+fn unfriendly() -> Neighbour {
+    let acceptor = Acceptor::new();
+    let places = vec![acceptor.place()];
+    std::thread::spawn(move || acceptor.0.incoming().for_each(drop));
+    Neighbour { host: "unfriendly.example.org".to_owned(), places }
+}
+
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the node does it when its time has come")]
 fn a_peer_that_connects_itself_is_not_dialled_and_the_greater_name_wins() {
     let folder = tempfile::tempdir().unwrap();
     let relay = Acceptor::new();
-    let world = start_calling(folder.path(), peering(vec![relay.place()]), None, |_| {});
+    let mut peering = peering(vec![relay.place()]);
+    peering.neighbours.push(unfriendly());
+    let world = start_calling(folder.path(), peering, None, |_| {});
     // Our CER is out, and unanswered, when the peer's comes: "ocs" is greater than "dra" and wins, so that what
     // "dra" began stays.
     let (stream, _) = relay.0.accept().expect("a connection");
@@ -163,8 +165,10 @@ fn a_peer_that_connects_itself_is_not_dialled_and_the_greater_name_wins() {
     world.fill(1, 1000);
     let imsi = imsi(1);
     assert_eq!(theirs.charge(&ccr("s;1", 0, RequestType::Initial, &imsi)).0, 2001);
-    // While it is connected it is not dialled; when it has gone it is.
-    std::thread::sleep(Duration::from_millis(2500));
+    // While it is connected it is not dialled, however often another one is; when it has gone it is.
+    let others = || world.order(&json!({ "do": "peers" }))["calls"][1]["tries"].as_u64();
+    let before = others();
+    awaited("another one is dialled", || if others() > before.map(|tries| tries + 2) { Ok(()) } else { Err(others()) });
     assert_eq!(call(&world)["tries"], 1);
     drop(theirs);
     drop(relay.answers(HOST, 2001, &[4]));
@@ -198,13 +202,12 @@ fn who_loses_an_election_is_told() {
     assert_eq!(call(&world)["state"], "greeting");
 }
 
-/// A port that is free now.
+/// An address that is free.
 fn free() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address")
+    SocketAddr::from(([127, 0, 0, 1], free_port()))
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the node does it when its time has come")]
 fn two_nodes_that_dial_each_other_have_one_connection() {
     let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (at_a, at_b) = (free(), free());
@@ -219,17 +222,12 @@ fn two_nodes_that_dial_each_other_have_one_connection() {
         local.host = "b.example.org".to_owned();
     });
     let state = |world: &World| call(world)["state"].as_str().unwrap_or_default().to_owned();
-    let begun = Instant::now();
     let one = |world: &World| world.order(&json!({ "do": "peers" }))["total"] == 1;
-    loop {
+    awaited("they have one connection", || {
         let both = [state(&first), state(&second)];
         let met = both == ["open", "came"] || both == ["came", "open"];
-        if met && one(&first) && one(&second) {
-            break;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(20), "{both:?}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+        if met && one(&first) && one(&second) { Ok(()) } else { Err(both) }
+    });
     assert_eq!(read(&refused(&second)).0, 5030);
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Test group: waits: for a disk that is full.
 
+use crate::eventually::PATIENCE;
 use crate::served;
 use serde_json::json;
 use served::disk::Failing;
@@ -9,7 +10,7 @@ use served::{Ccr, Client, World, imsi, start, start_on};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use trunkline_commit::Options;
 use trunkline_wire::diameter::enumerated::RequestType;
 
@@ -38,7 +39,7 @@ fn without_room_nothing_is_granted_and_nothing_is_lost() {
     disk.full.store(true, Ordering::SeqCst);
     // Each request is repeated until it is answered with success: what waits for the disk is not answered at all.
     let (mut number, mut busy, mut charged) = (1, 0, 0);
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + PATIENCE;
     while busy < 20 {
         assert!(Instant::now() < until, "the disk is never full");
         let octets = client.ccr(&ccr(number, RequestType::Update, &imsi));

@@ -2,6 +2,7 @@
 //!
 //! Test group: waits: for files of records to be closed.
 
+use crate::eventually::awaited;
 use crate::served;
 use serde_json::json;
 use served::disk::Failing;
@@ -9,7 +10,6 @@ use served::{Ccr, Client, PLAN, imsi, local};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
 use trunkline_charge::cdr::{Cuts, Node, table};
 use trunkline_charge::gy::Terms;
 use trunkline_charge::job::records::{Form, Settings, Setup};
@@ -56,16 +56,11 @@ fn ccr<'a>(session: &'a str, number: u32, kind: RequestType, imsi: &'a str) -> C
 }
 
 /// Looks at the status until it is as it should be.
-fn wait(world: &served::World, what: &str, is: impl Fn(&serde_json::Value) -> bool) {
-    let until = Instant::now() + Duration::from_secs(30);
-    loop {
-        let records = &world.order(&json!({ "do": "status" }))["records"];
-        if is(records) {
-            return;
-        }
-        assert!(Instant::now() < until, "{what}: {records}");
-        std::thread::park_timeout(Duration::from_millis(50));
-    }
+fn wait(world: &served::World, what: &str, mut is: impl FnMut(&serde_json::Value) -> bool) {
+    awaited(what, || {
+        let records = world.order(&json!({ "do": "status" }))["records"].clone();
+        if is(&records) { Ok(()) } else { Err(records) }
+    });
 }
 
 #[test]
@@ -86,13 +81,14 @@ fn sessions_begin_only_while_records_can_follow() {
     // What waits for the disk from now on.
     assert_eq!(client.charge(&ccr("s;9", 1, RequestType::Termination, &imsi)).0, 2001);
     let mut number = 1;
-    let until = Instant::now() + Duration::from_secs(30);
-    while world.order(&json!({ "do": "status" }))["records"]["holds"] != true {
-        assert!(Instant::now() < until, "it goes on for ever");
-        assert_eq!(client.charge(&ccr("s;1", number, RequestType::Update, &imsi)).0, 2001, "what is open goes on");
-        number += 1;
-        std::thread::park_timeout(Duration::from_millis(20));
-    }
+    wait(&world, "it holds", |records| {
+        let holds = records["holds"] == true;
+        if !holds {
+            assert_eq!(client.charge(&ccr("s;1", number, RequestType::Update, &imsi)).0, 2001, "what is open goes on");
+            number += 1;
+        }
+        holds
+    });
     assert_eq!(client.charge(&ccr("s;2", 0, RequestType::Initial, &imsi)).0, 3004, "nothing new begins");
     assert_eq!(client.charge(&ccr("s;1", number, RequestType::Termination, &imsi)).0, 2001);
     wait(&world, "it says why", |records| records["failure"].as_str().is_some_and(|why| why.contains("space")));
@@ -134,14 +130,7 @@ fn a_node_whose_records_thread_panics_ends() {
     let (mut client, imsi) = (Client::new(world.address, "pgw.example.org"), imsi(1));
     assert_eq!(client.charge(&ccr("s;1", 0, RequestType::Initial, &imsi)).0, 2001);
     assert_eq!(client.charge(&ccr("s;1", 1, RequestType::Termination, &imsi)).0, 2001);
-    let until = Instant::now() + Duration::from_secs(30);
-    let why = loop {
-        if let Some(why) = world.node.failure() {
-            break why;
-        }
-        assert!(Instant::now() < until, "nobody notices");
-        std::thread::park_timeout(Duration::from_millis(50));
-    };
+    let why = awaited("it is noticed", || world.node.failure().ok_or("it goes on"));
     assert_eq!(why, "a thread of the node has failed");
     world.node.stop().unwrap();
 }

@@ -1,10 +1,10 @@
 //! Usage of no session, over the wire: each report is an entry of the ledger, so that it is bounded; who has a session
 //! is served all the same, and copies are answered as before.
 
+use crate::eventually::{PATIENCE, awaited};
 use crate::served;
 use served::{Ccr, Client, World, imsi, read, start, start_with_gtpp};
 use std::net::UdpSocket;
-use std::time::{Duration, Instant};
 use trunkline_wire::diameter::enumerated::RequestType;
 use trunkline_wire::gtpp::profile::{Field, FieldValue, Profile, Role};
 use trunkline_wire::gtpp::{Message, cause};
@@ -28,14 +28,11 @@ fn is_bounded(world: &World, taken: usize, refused: usize) {
 }
 
 /// Threads lay their counts down after they have answered.
-#[expect(clippy::disallowed_methods, reason = "the node does it when its time has come")]
-fn is_counted(world: &World, (taken, refused): (usize, usize)) {
-    let until = Instant::now() + Duration::from_secs(10);
-    let counted = || (unrated(world), world.node.counts().strays_refused as usize);
-    while counted() != (taken, refused) {
-        assert!(Instant::now() < until, "{:?}, not {taken} and {refused}", counted());
-        std::thread::sleep(Duration::from_millis(5));
-    }
+fn is_counted(world: &World, expected: (usize, usize)) {
+    awaited(&format!("{expected:?} are taken and refused"), || {
+        let counted = (unrated(world), world.node.counts().strays_refused as usize);
+        if counted == expected { Ok(()) } else { Err(counted) }
+    });
 }
 
 fn used(session: &str, number: u32, kind: RequestType) -> Ccr<'_> {
@@ -104,7 +101,7 @@ fn gateways_by_gtpp_bring_so_much_a_minute() {
     world.fill(1, 10_000);
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.connect(world.gtpp.expect("it serves GTP'")).expect("connected");
-    socket.set_read_timeout(Some(Duration::from_secs(10))).expect("a time-out");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a time-out");
     let accepted = u64::from(cause::REQUEST_ACCEPTED);
     let ended = report(Role::ServiceStopRequest, 2, "ended", Some(1024));
     for first in [report(Role::AuthorizationRequest, 1, "ended", None), ended.clone()] {

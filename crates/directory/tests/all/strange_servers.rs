@@ -3,8 +3,10 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use trunkline_directory::*;
+
+use crate::eventually::{PATIENCE, awaited};
 
 /// A bind that succeeded, and an answer to the first search behind it that found nobody.
 const BOUND: &[u8] = b"\x30\x0c\x02\x01\x01\x61\x07\x0a\x01\x00\x04\x00\x04\x00";
@@ -13,7 +15,6 @@ const NOBODY: &[u8] = b"\x30\x0c\x02\x01\x01\x65\x07\x0a\x01\x00\x04\x00\x04\x00
 const TLS: &[u8] = b"\x30\x0c\x02\x01\x01\x78\x07\x0a\x01\x00\x04\x00\x04\x00";
 /// A notice of disconnection: unavailable.
 const NOTICE: &[u8] = b"\x30\x27\x02\x01\x00\x78\x22\x0a\x01\x34\x04\x00\x04\x03bye\x8a\x161.3.6.1.4.1.1466.20036";
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Says the first reply to the first request, the second to the second; after the last it listens.
 fn serve(replies: &'static [&'static [u8]]) -> String {
@@ -46,7 +47,7 @@ struct Client {
 
 impl Client {
     fn new(url: String, start_tls: bool) -> Client {
-        let (timeout, connect_timeout) = (Duration::from_millis(300), Duration::from_millis(300));
+        let (timeout, connect_timeout) = (Duration::from_secs(1), Duration::from_secs(1));
         let servers = vec![url];
         let section = DirectorySection {
             servers,
@@ -73,15 +74,12 @@ impl Client {
     }
 
     fn trouble(&self) -> String {
-        let began = Instant::now();
-        while began.elapsed() < PATIENCE {
+        awaited("it is in trouble", || {
             let shown = self.directory.shown().expect("it runs");
-            if !shown.servers[0].1.trouble.is_empty() {
-                return shown.servers[0].1.trouble.to_string();
-            }
-            std::thread::park_timeout(Duration::from_millis(5));
-        }
-        panic!("it is in no trouble");
+            Some(shown.servers[0].1.trouble.to_string())
+                .filter(|trouble| !trouble.is_empty())
+                .ok_or_else(|| Box::new(shown))
+        })
     }
 }
 

@@ -3,6 +3,8 @@
 mod answers;
 mod around;
 mod cacti;
+#[path = "../../../kit/tests/shared/eventually.rs"]
+mod eventually;
 mod expressions;
 mod farm;
 mod full;

@@ -3,6 +3,8 @@
 mod datagrams;
 mod dialled_tls;
 mod dialling;
+#[path = "../../../kit/tests/shared/eventually.rs"]
+mod eventually;
 mod faults;
 mod limits;
 mod mail;

@@ -4,15 +4,13 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use trunkline_net::{
     Arrival, Cause, ConnectionId, Limits, Listen, Next, Now, Options, Output, Peer, Replies, Seat, Server, Service,
     Taken, UdpPeer, Waker, start,
 };
 
-/// How long a test waits for what must come.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub use crate::eventually::{PATIENCE, eventually};
 
 /// What a test sees of the service's threads.
 #[derive(Clone, Default)]
@@ -301,14 +299,5 @@ impl Client {
             Err(error) if error.kind() != std::io::ErrorKind::ConnectionReset => panic!("{error}"),
             _ => rest,
         }
-    }
-}
-
-/// Waits for something to be true.
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < until, "never: {what}");
-        std::thread::park_timeout(Duration::from_millis(2));
     }
 }

@@ -3,16 +3,15 @@
 //!
 //! Test group: waits: for disks that are slow.
 
+use crate::eventually::{PATIENCE, eventually};
 use crate::traffic;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use traffic::{Lane, found, now_ns, options, segments, told, until};
+use traffic::{Lane, found, now_ns, options, segments, told};
 use trunkline_record::job::{Closed, Keep};
 use trunkline_record::{Class, Recorder, Rules};
 use trunkline_spool::{Fault, Faults, Limit, Loss, State, Volume, What};
-
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A recorder above a disk with faults, and a lane that sends to it.
 struct Bench {
@@ -74,12 +73,12 @@ impl Bench {
     /// All is well again: recording goes on by itself.
     fn heal(&mut self) {
         self.faults.set(Fault::default());
-        until("the volume is used again", || {
+        eventually("the volume is used again", || {
             self.look();
             self.is_usable()
         });
         // It may take a moment until there is memory for the least.
-        until("every packet is recorded again", || {
+        eventually("every packet is recorded again", || {
             let (recorded, sent) = self.send(Duration::from_millis(50));
             recorded == sent
         });

@@ -3,13 +3,14 @@
 //!
 //! Test group: waits: for retention that runs each second.
 
+use crate::eventually::{PATIENCE, eventually};
 use crate::traffic;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use traffic::{Lane, files, found, now_ns, options, segments, until};
+use traffic::{Lane, files, found, now_ns, options, segments};
 use trunkline_record::index::Span;
 use trunkline_record::job::{Keep, News, PINS, Volumes, Wish, list};
 use trunkline_record::names::segment_name;
@@ -19,7 +20,6 @@ use trunkline_spool::{Fault, Faults, Limit, Options, Volume, What, read_lock};
 
 const SECOND: i64 = 1_000_000_000;
 const DAY: i64 = 86_400 * SECOND;
-const PATIENCE: Duration = Duration::from_secs(20);
 
 fn open(options: Options, keep: Keep) -> Recorder {
     let rules = Rules { segment_octets: 100_000, ..Rules::default() };
@@ -62,15 +62,15 @@ fn what_is_old_leaves_and_what_is_pinned_or_read_stays() {
         options(Volume::new(data)),
         of_class(Class::Rtp, ClassRule { age: Some(Duration::from_secs(7 * 86_400)), ..ClassRule::default() }),
     );
-    until("the aged one leaves", || !aged.exists());
+    eventually("the aged one leaves", || !aged.exists());
     assert!(!aged.with_extension("idx").exists(), "its index leaves with it");
-    until("the one that is read is told", || recorder.report().unwrap().in_use == 1);
+    eventually("the one that is read is told", || recorder.report().unwrap().in_use == 1);
     assert!([&young, &pinned, &read, &kept].iter().all(|p| p.exists() && p.with_extension("idx").exists()));
     drop(lock);
-    until("it leaves when it is read no more", || !read.exists());
+    eventually("it leaves when it is read no more", || !read.exists());
     assert!(pinned.exists() && kept.exists());
     // The file is gone a moment before it is counted.
-    until("it is counted", || counted(&recorder, "trunkline_record_deleted_segments_total") == 2);
+    eventually("it is counted", || counted(&recorder, "trunkline_record_deleted_segments_total") == 2);
     let left: usize =
         recorder.news().iter().map(|n| if let News::Left(swept) = n { swept.removed.len() } else { 0 }).sum();
     assert_eq!(left, 2);
@@ -87,7 +87,7 @@ fn what_is_recorded_stays_within_its_size_while_recording() {
     );
     let mut lane = Lane::new(recorder.lane(0, ""), 0, 0);
     let mut most = 0;
-    until("segments leave", || {
+    eventually("segments leave", || {
         for _ in 0..100 {
             lane.send(Class::Rtp, now_ns(), 1000);
             lane.send(Class::Sip, now_ns(), 1000);
@@ -103,7 +103,7 @@ fn what_is_recorded_stays_within_its_size_while_recording() {
 
 fn recorder_keeps(mut recorder: Recorder, mut lane: Lane, data: &Path) {
     recorder.keep(of_class(Class::Sip, ClassRule { octets: Some(300_000), ..ClassRule::default() })).unwrap();
-    until("signalling leaves, too", || {
+    eventually("signalling leaves, too", || {
         recorder.events();
         recorder.report().unwrap().octets[0] <= 300_000
     });
@@ -132,7 +132,7 @@ fn a_full_volume_gives_to_the_slow_tier_and_both_are_found() {
     let volumes = Volumes::of(&data).unwrap();
     assert_eq!(volumes.all().collect::<Vec<_>>(), [&data, &more, &slow]);
     let mut lane = Lane::new(recorder.lane(0, ""), 0, 0);
-    until("segments move, and leave", || {
+    eventually("segments move, and leave", || {
         for _ in 0..100 {
             lane.send(Class::Other, now_ns(), 1000);
         }
@@ -174,7 +174,7 @@ fn a_program_runs_for_each_segment() {
     let keep = Keep {
         limit: Limit::Percent(100),
         exec: Some(program),
-        exec_patience: Duration::from_millis(300),
+        exec_patience: Duration::from_secs(3),
         ..Keep::default()
     };
     let recorder = open(options(Volume::new(&data)), keep);

@@ -1,5 +1,6 @@
 //! What is recorded is there: every packet, once, in segments that other programs read, with an index that agrees.
 
+use crate::eventually::{PATIENCE, awaited, eventually};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -102,7 +103,7 @@ fn every_packet_is_in_a_segment_of_its_class_and_minute() {
     let expected = record(&file, &mut log);
     assert_eq!(log.not_recorded(), []);
     drop(log);
-    let closed = recorder.close(Duration::from_secs(20));
+    let closed = recorder.close(PATIENCE);
     assert_eq!(closed.stats.counts.lost_records, 0);
     for class in Class::ALL {
         let files = segments(&data.join("packets").join(class.name()));
@@ -142,16 +143,15 @@ fn what_waits_is_flushed_and_nothing_else() {
     log.tick(last + 1000 * ms);
     log.tick(last + 9000 * ms);
     let (blocks, octets) = (end / (64 << 10) + 1, end.next_multiple_of(4096));
-    let begun = Instant::now();
-    while recorder.stats().counts.written_octets < end {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", recorder.stats());
-        std::thread::park_timeout(Duration::from_millis(5));
-    }
+    awaited("it is written", || {
+        let counts = recorder.stats().counts;
+        if counts.written_octets < end { Err(Box::new(counts)) } else { Ok(()) }
+    });
     let counts = recorder.stats().counts;
     assert_eq!((counts.written_blocks, counts.device_octets, counts.written_octets), (blocks, octets, end));
     log.finish();
     drop(log);
-    assert_eq!(recorder.close(Duration::from_secs(20)).stats.counts.lost_records, 0);
+    assert_eq!(recorder.close(PATIENCE).stats.counts.lost_records, 0);
 }
 
 /// A disk that hangs holds up one flush, and what waits behind it goes as soon as that is written: not after another
@@ -173,11 +173,7 @@ fn what_waits_behind_a_flush_goes_when_that_is_over() {
         log.standing(Class::Sip).unwrap()
     };
     let until = |what: &str, is: &mut dyn FnMut() -> bool| {
-        let begun = Instant::now();
-        while !is() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{what}: {:?}", recorder.stats());
-            std::thread::park_timeout(Duration::from_millis(5));
-        }
+        awaited(what, || if is() { Ok(()) } else { Err(Box::new(recorder.stats())) });
     };
     faults.set(Fault { write_delay: Duration::from_secs(3600), ..Fault::default() });
     send(&mut log, begins);
@@ -204,7 +200,7 @@ fn what_waits_behind_a_flush_goes_when_that_is_over() {
     assert!(held.count == 2 && held.max_us > 50_000, "{held:?}");
     log.finish();
     drop(log);
-    recorder.close(Duration::from_secs(20));
+    recorder.close(PATIENCE);
 }
 
 /// What a lane recorded before it first looked at the time is as old as it is.
@@ -285,17 +281,11 @@ fn what_is_recorded_is_followed_and_read_while_it_is_written() {
         }
         if expected.len() % 20_000 == 0 {
             let wish = Wish { span: Span::ALL, classes: Class::ALL.to_vec() };
-            let mut files = list(&data[0], 0, &wish).unwrap();
-            // The disk may need a moment; and when those of a minute are sealed and nothing of the next is flushed yet,
-            // there is none.
-            for _ in 0..100 {
-                if files.iter().any(|f| f.growing) {
-                    growing += 1;
-                    break;
-                }
-                std::thread::park_timeout(Duration::from_millis(10));
-                files = list(&data[0], 0, &wish).unwrap();
-            }
+            // The disk may need a moment. When those of a minute are sealed and nothing of the next is flushed yet, none
+            // grows.
+            eventually("what was flushed is written", || recorder.stats().volumes[0].unwritten.is_none());
+            let files = list(&data[0], 0, &wish).unwrap();
+            growing += usize::from(files.iter().any(|f| f.growing));
             let mut extraction = Extraction::new(&files, &selection, &Expression, &|_| {});
             read_early += std::iter::from_fn(|| extraction.next()).count();
             assert_eq!(extraction.finish().faults, []);
@@ -310,7 +300,7 @@ fn what_is_recorded_is_followed_and_read_while_it_is_written() {
     let seen_early = out.len();
     lanes.iter_mut().for_each(LaneLog::finish);
     drop(lanes);
-    recorder.close(Duration::from_secs(20));
+    recorder.close(PATIENCE);
     for _ in 0..30 {
         now += Duration::from_millis(100);
         while follow.round(now, &mut out) {}
@@ -348,7 +338,7 @@ fn rules_leave_out_and_cut() {
     assert_eq!(counted("trunkline_record_left_out_packets_total"), left_out);
     assert!(counted("trunkline_record_cut_octets_total") > 0 && left_out > 0);
     drop(log);
-    recorder.close(Duration::from_secs(20));
+    recorder.close(PATIENCE);
     let mut cut = 0;
     each(&segments(&data.join("packets/rtp")), |packet, _| {
         assert!(packet.captured < 128 && packet.wire >= packet.captured);
@@ -369,7 +359,7 @@ fn losses_at_the_ring_are_in_the_statistics_once() {
     log.lost(&loss(5));
     record(&file, &mut log);
     drop(log);
-    recorder.close(Duration::from_secs(20));
+    recorder.close(PATIENCE);
     let mut source = FileSource::open(&segments(&data.join("packets")));
     let mut batch = Batch::default();
     let mut lost = 0;
@@ -391,7 +381,7 @@ fn a_full_segment_is_followed_by_another_of_the_same_minute() {
     let mut log = recorder.lane(0, "");
     let expected = record(&file, &mut log);
     drop(log);
-    recorder.close(Duration::from_secs(20));
+    recorder.close(PATIENCE);
     let files = segments(&data.join("packets/rtp"));
     assert!(files.iter().any(|f| f.to_string_lossy().ends_with("-0.1.pcapng")));
     for file in &files {

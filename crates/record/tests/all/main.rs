@@ -1,6 +1,8 @@
 //! All integration tests of record, one binary: it is linked once, and what tests share is compiled once.
 
 mod crash;
+#[path = "../../../kit/tests/shared/eventually.rs"]
+mod eventually;
 mod faults;
 mod housekeeping;
 mod log;

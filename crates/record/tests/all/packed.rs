@@ -1,6 +1,7 @@
 //! Segments rewritten as zstd: the same packets are found, other programs read them, what is counted is what lies
 //! there, and `kill -9` leaves one form of each.
 
+use crate::eventually::{PATIENCE, eventually};
 use crate::traffic;
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use traffic::{Lane, files, found, now_ns, options, segments, until};
+use traffic::{Lane, files, found, now_ns, options, segments};
 use trunkline_capture::filter::Expression;
 use trunkline_record::extract::{Plan, plan};
 use trunkline_record::index::{ReadAt, Span, View};
@@ -22,7 +23,6 @@ use trunkline_record::{Class, Recorder, Rules};
 use trunkline_spool::retention::{ClassRule, Pins};
 use trunkline_spool::{Limit, Options, Volume, read_lock};
 
-const PATIENCE: Duration = Duration::from_secs(60);
 const LANES: u16 = 2;
 
 fn all() -> Keep {
@@ -48,7 +48,7 @@ fn record(data: &Path, each: u64) -> u64 {
             }
             if n % 200 == 0 {
                 lane.log.tick(now_ns());
-                until("there is memory", || recorder.stats().memory.used * 2 < recorder.stats().memory.limit);
+                eventually("there is memory", || recorder.stats().memory.used * 2 < recorder.stats().memory.limit);
             }
         }
         lane.log.finish();
@@ -70,7 +70,7 @@ fn packed(data: &Path) -> Vec<PathBuf> {
 /// Rewrites all that is there.
 fn pack(data: &Path) {
     let recorder = open(data, all());
-    until("all are rewritten", || segments(data).is_empty());
+    eventually("all are rewritten", || segments(data).is_empty());
     recorder.close(PATIENCE);
 }
 
@@ -136,11 +136,11 @@ fn without_room_for_both_forms_it_waits_and_says_so() {
     let plain = segments(&data);
     let mut recorder = open_keeping(&data, u64::MAX / 4, all());
     let waiting = |recorder: &Recorder| recorder.report().unwrap().roomless;
-    until("all have been tried", || waiting(&recorder) == plain.len());
+    eventually("all have been tried", || waiting(&recorder) == plain.len());
     let mut told = Vec::new();
     // Tried again, each is counted once, and a line says so once.
     let begun = Instant::now();
-    until("rounds pass", || {
+    eventually("rounds pass", || {
         told.extend(recorder.news());
         begun.elapsed() > Duration::from_secs(5)
     });
@@ -148,15 +148,15 @@ fn without_room_for_both_forms_it_waits_and_says_so() {
     assert_eq!(counted(&recorder, "trunkline_record_compress_failures_total"), 0);
     assert!(matches!(&told[..], [News::NoRoom(path, missing)] if plain.contains(path) && *missing > 0), "{told:?}");
     recorder.keep(Keep { compress: [false; 3], ..all() }).unwrap();
-    until("nothing waits that is not wanted", || waiting(&recorder) == 0);
+    eventually("nothing waits that is not wanted", || waiting(&recorder) == 0);
     recorder.close(PATIENCE);
     assert_eq!(segments(&data), plain);
     // A volume that retention keeps full has a little more free than what has to stay so.
     let found = rustix::fs::statvfs(&data).unwrap();
     let free = found.f_bavail * found.f_frsize;
     let recorder = open_keeping(&data, free / 10 * 9, all());
-    until("all are rewritten", || segments(&data).is_empty());
-    until("none waits", || waiting(&recorder) == 0);
+    eventually("all are rewritten", || segments(&data).is_empty());
+    eventually("none waits", || waiting(&recorder) == 0);
     recorder.close(PATIENCE);
 }
 
@@ -233,12 +233,12 @@ fn a_few_packets_cost_a_few_frames() {
         assert!(lane.send(Class::Sip, now_ns(), 1000));
         if n % 100 == 0 {
             lane.log.tick(now_ns());
-            until("there is memory", || recorder.stats().memory.used * 2 < recorder.stats().memory.limit);
+            eventually("there is memory", || recorder.stats().memory.used * 2 < recorder.stats().memory.limit);
         }
     }
     lane.log.finish();
     drop(lane);
-    until("it is rewritten", || {
+    eventually("it is rewritten", || {
         recorder.events();
         packed(folder.path()).len() == 1 && segments(folder.path()).is_empty()
     });
@@ -266,12 +266,12 @@ fn what_is_kept_is_what_lies_there() {
     let data = folder.path().join("data");
     record(&data, 6000);
     let recorder = open(&data, all());
-    until("all are rewritten", || segments(&data).is_empty());
+    eventually("all are rewritten", || segments(&data).is_empty());
     let lies = |class: Class| {
         let all = files(&data.join("packets").join(class.name()));
         all.iter().map(|f| f.metadata().unwrap().len()).sum::<u64>()
     };
-    until("retention counts what lies there", || {
+    eventually("retention counts what lies there", || {
         let octets = recorder.report().unwrap().octets;
         Class::ALL.iter().all(|class| octets[*class as usize] == lies(*class))
     });
@@ -288,7 +288,7 @@ fn what_is_kept_is_what_lies_there() {
     let mut keep = all();
     keep.classes[Class::Rtp as usize] = rule;
     let recorder = open(&data, keep);
-    until("it fits", || lies(Class::Rtp) <= limit);
+    eventually("it fits", || lies(Class::Rtp) <= limit);
     drop(reader);
     recorder.close(PATIENCE);
     for file in files(&data.join("packets/rtp")) {
@@ -313,7 +313,7 @@ fn the_program_gets_what_was_rewritten_or_repaired() {
     let mut lane = Lane::new(recorder.lane(0, ""), 0, 0);
     Class::ALL.iter().for_each(|class| assert!(lane.send(*class, now_ns(), 100)));
     lane.log.finish();
-    until("the program was run for each", || {
+    eventually("the program was run for each", || {
         recorder.events();
         lines().len() == 3
     });
@@ -325,7 +325,7 @@ fn the_program_gets_what_was_rewritten_or_repaired() {
     drop(lane);
     recorder.close(PATIENCE);
     let recorder = open(&data, exec([true, false, false]));
-    until("the program was run for what was repaired", || lines().len() == 5);
+    eventually("the program was run for what was repaired", || lines().len() == 5);
     let (sip, rtp) = (lines()[3..].join(" ").contains(".pcapng.zst"), lines()[3..].join(" ").contains("/rtp/"));
     assert!(sip && rtp, "{:?}", lines());
     recorder.close(PATIENCE);
@@ -339,7 +339,7 @@ const FOLDER: &str = "TRUNKLINE_RECORD_PACKED_FOLDER";
 fn child() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
     let recorder = open(Path::new(&folder), all());
-    until("all are rewritten", || segments(Path::new(&folder)).is_empty());
+    eventually("all are rewritten", || segments(Path::new(&folder)).is_empty());
     recorder.close(PATIENCE);
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Test group: alone: starts clusters of three servers and kills them.
 
+use crate::eventually::awaited;
 use crate::nats_server;
 use nats_server::Nats;
 use std::sync::mpsc::{Receiver, channel};
@@ -60,13 +61,11 @@ fn append(leader: &Leader, records: &[Vec<u8>]) {
     leader.append(records.iter().map(Vec::as_slice));
 }
 
-#[expect(clippy::disallowed_methods, reason = "acknowledgements are seen by a look")]
 fn until_acknowledged(leader: &Leader, record: u64) {
-    let until = Instant::now() + PATIENCE;
-    while leader.acknowledged() < record {
-        assert!(Instant::now() < until, "{} of {record} acknowledged", leader.acknowledged());
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    awaited(&format!("record {record} is acknowledged"), || {
+        let acknowledged = leader.acknowledged();
+        if acknowledged < record { Err(acknowledged) } else { Ok(()) }
+    });
 }
 
 /// A follower with a log in memory.

@@ -2,6 +2,7 @@
 //!
 //! Test group: waits: for disks that are slow.
 
+use crate::eventually::{PATIENCE, awaited, eventually};
 use crate::support;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,10 +13,6 @@ use tempfile::TempDir;
 use trunkline_spool::{
     Ended, Fault, Faults, Loss, Options, Place, Priority, Spool, State, Stats, What, Writer, repair,
 };
-
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Writing resumes within a second or two; a busy machine may take longer.
-const RESUME: Duration = Duration::from_secs(30);
 
 /// A spool with one volume whose faults are ours.
 struct Bench {
@@ -66,11 +63,10 @@ fn append_until_failure(bench: &Bench, pattern: &mut Pattern, writer: &mut Write
 }
 
 fn await_state(spool: &Spool, wanted: impl Fn(&State) -> bool) {
-    let began = Instant::now();
-    while !wanted(&spool.stats().volumes[0].state) {
-        std::thread::park_timeout(Duration::from_millis(20));
-        assert!(began.elapsed() < RESUME, "{:?}", spool.stats().volumes[0]);
-    }
+    awaited("it is in that state", || {
+        let volume = spool.stats().volumes[0].clone();
+        if wanted(&volume.state) { Ok(()) } else { Err(Box::new(volume)) }
+    });
 }
 
 /// Begins a segment once a volume is there, and appends to it.
@@ -154,17 +150,14 @@ fn a_disk_that_became_read_only() {
 fn what_arrives_after_all_is_not_told_as_lost() {
     let bench = Bench::new(|o| Options { whole: Some(whole), ..o });
     // While the first write is on its way, the others queue up; when it has ended, several are sent at once.
-    bench.faults.set(Fault { write_delay: Duration::from_secs(2), ..Fault::default() });
+    bench.faults.set(Fault { write_delay: Duration::from_secs(3600), ..Fault::default() });
     let (mut writer, mut pattern) = (bench.writer(), Pattern::new(9));
     for _ in 0..3000 {
         pattern.append(&mut writer, 0).unwrap();
     }
     let queued = || bench.spool.stats().volumes[0].queued_blocks;
-    let (all, began) = (queued(), Instant::now());
-    while queued() + 2 > all {
-        std::thread::park_timeout(Duration::from_millis(5));
-        assert!(began.elapsed() < PATIENCE, "never sent: {all} blocks");
-    }
+    let all = queued();
+    eventually("they are sent", || queued() + 2 <= all);
     bench.faults.set(Fault { read_only: true, ..Fault::default() });
     writer.seal(vec![extra(b"index")]);
     assert!(bench.spool.settle(PATIENCE));
@@ -187,12 +180,13 @@ fn space_that_is_to_stay_free_is_left() {
         pattern.append(&mut writer, 0).unwrap();
     }
     bench.faults.set(Fault { space: Some(1 << 20), ..Fault::default() });
-    let began = Instant::now();
-    while writer.is_open() && began.elapsed() < RESUME {
-        pattern.append(&mut writer, 0).unwrap();
-        writer.flush();
-        std::thread::park_timeout(Duration::from_millis(10));
-    }
+    eventually("it is closed", || {
+        if writer.is_open() {
+            pattern.append(&mut writer, 0).unwrap();
+            writer.flush();
+        }
+        !writer.is_open()
+    });
     assert_eq!(bench.spool.stats().volumes[0].state, State::Full);
     bench.faults.set(Fault::default());
     go_on(&bench, &mut pattern, &mut writer);

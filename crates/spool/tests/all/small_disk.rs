@@ -1,5 +1,6 @@
 //! A real file system that runs full. Needs root: `cargo test -p trunkline-spool --test all small_disk:: -- --ignored`.
 
+use crate::eventually::{PATIENCE, eventually};
 use crate::support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,8 +8,6 @@ use std::time::{Duration, Instant};
 
 use support::{KINDS, Pattern, extra, files, first_number, mend, options, prefix_from, volume};
 use trunkline_spool::{Direct, Options, Priority, Spool, State, repair};
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A file system of 96 MiB in a file, mounted as long as this lives.
 struct Mounted {
@@ -54,11 +53,7 @@ fn a_file_system_that_runs_full() {
         let (mut writer, mut pattern) = (spool.writer(Priority::Highest, 0), Pattern::new(9));
         append_until_full(&spool, &mut writer, &mut pattern);
         std::fs::remove_file(&ballast).unwrap();
-        let began = Instant::now();
-        while writer.begin(Path::new("b.seg")).is_err() {
-            std::thread::park_timeout(Duration::from_millis(50));
-            assert!(began.elapsed() < PATIENCE);
-        }
+        eventually("it begins", || writer.begin(Path::new("b.seg")).is_ok());
         for _ in 0..1000 {
             pattern.append(&mut writer, 0).unwrap();
         }

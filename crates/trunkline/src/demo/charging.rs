@@ -136,8 +136,8 @@ fn pay(control: &mut Control, seed: u64, over: &AtomicBool) -> Result<(), Failur
 mod tests {
     use super::*;
     use crate::charge::{configured, here::Running};
+    use crate::eventually::awaited;
     use crate::run::config::{Cdr, Charge, ChargeGtpp, DirectorySection, Door};
-    use std::time::Instant;
 
     #[test]
     fn subscribers_are_charged_and_some_run_out_of_money() {
@@ -151,11 +151,10 @@ mod tests {
         let running = Running::new(node);
         let at = running.address().unwrap();
         let gateway = Gateway::start(folder.path(), at, 7).unwrap();
-        let end = Instant::now() + Duration::from_secs(30);
-        while running.totals().requests < 60 {
-            assert!(Instant::now() < end, "{:?}", running.totals());
-            std::thread::park_timeout(Duration::from_millis(20));
-        }
+        awaited("there are 60 requests", || {
+            let totals = running.totals();
+            if totals.requests < 60 { Err(Box::new(totals)) } else { Ok(()) }
+        });
         assert!(running.totals().sessions > 0, "{:?}", running.totals());
         let mut control = Place::of(folder.path()).node().unwrap();
         let status = control.order(&json!({ "do": "status" })).unwrap();

@@ -146,8 +146,8 @@ impl Client {
 mod tests {
     use super::*;
     use crate::cache::{configured, here::Running};
+    use crate::eventually::awaited;
     use crate::run::config::{Cache, Door};
-    use std::time::Instant;
 
     #[test]
     fn profiles_are_asked_for_brought_and_found_again() {
@@ -156,11 +156,10 @@ mod tests {
         let at = job.addresses()[0].unwrap();
         let running = Running::new(job, &section);
         let load = Load::start(at, 7).unwrap();
-        let end = Instant::now() + Duration::from_secs(20);
-        while running.totals().gets < 300 {
-            assert!(Instant::now() < end, "{:?}", running.totals());
-            std::thread::park_timeout(Duration::from_millis(20));
-        }
+        awaited("there are 300 requests", || {
+            let totals = running.totals();
+            if totals.gets < 300 { Err(Box::new(totals)) } else { Ok(()) }
+        });
         drop(load);
         let totals = running.totals();
         assert!(totals.hits > 0 && totals.sets > 0 && totals.items > 0 && totals.hits < totals.gets, "{totals:?}");

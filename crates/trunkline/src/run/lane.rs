@@ -338,6 +338,7 @@ fn loss(not: &NotRecorded, file: u32) -> CaptureLoss {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::eventually::{PATIENCE, awaited};
     use trunkline_capture::Batch;
     use trunkline_capture::live::LiveError;
     use trunkline_record::{Recorder, Rules};
@@ -410,11 +411,10 @@ mod tests {
             lane.plan.log.as_ref().unwrap().standing(Class::Rtp).unwrap().recorded
         };
         let until_written = |octets: u64| {
-            let begun = Instant::now();
-            while recorder.stats().counts.written_octets < octets {
-                assert!(begun.elapsed() < Duration::from_secs(20), "{octets} octets: {:?}", recorder.stats().counts);
-                std::thread::park_timeout(Duration::from_millis(1));
-            }
+            awaited("they are written", || {
+                let counts = recorder.stats().counts;
+                if counts.written_octets < octets { Err(Box::new((octets, counts))) } else { Ok(()) }
+            });
         };
         // Room for one answer, two are due.
         let (mut answers, epochs) = (rtrb::RingBuffer::new(1), rtrb::RingBuffer::new(2));
@@ -438,12 +438,12 @@ mod tests {
         let recorded = send(&mut lane);
         let begun = Instant::now();
         while recorder.stats().counts.written_octets < recorded {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", recorder.stats().counts);
+            assert!(begun.elapsed() < PATIENCE, "{:?}", recorder.stats().counts);
             lane.turn();
         }
         assert!(!lane.told_last);
         drop(lane);
-        recorder.close(Duration::from_secs(20));
+        recorder.close(PATIENCE);
     }
 
     #[test]

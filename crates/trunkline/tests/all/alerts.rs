@@ -4,20 +4,20 @@
 //! Test group: waits: for rules that are evaluated each second.
 
 use crate::browser;
+use crate::eventually::{PATIENCE, awaited, eventually};
+use crate::ports::free_port;
 use crate::wire;
 use browser::Shown;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
-use std::net::{Ipv4Addr, TcpListener, UdpSocket};
+use std::net::UdpSocket;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wire::{PROGRAM, Wire, calls, text, trunkline};
 
-const PATIENCE: Duration = Duration::from_secs(90);
 /// Each second, so that a test need not wait.
 const TEMPLATES: &str = r#"
 [data.octets]
@@ -154,18 +154,6 @@ impl World {
     }
 }
 
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "never: {what}");
-        std::thread::park_timeout(Duration::from_millis(100));
-    }
-}
-
-fn free_port(address: [u8; 4]) -> u16 {
-    UdpSocket::bind((Ipv4Addr::from(address), 0)).unwrap().local_addr().unwrap().port()
-}
-
 fn farm(port: u16, devices: u16) -> Running {
     let (devices, port) = (devices.to_string(), port.to_string());
     let words = ["graph", "farm", "--devices", &devices, "--interfaces", "3", "--sound", "--port", &port];
@@ -175,7 +163,7 @@ fn farm(port: u16, devices: u16) -> Running {
 /// A farm's interfaces carry something: each is an alert of its own, told by one mail, whenever the program is killed.
 #[test]
 fn a_series_beyond_its_limit_is_told_by_one_mail_over_kills() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let Some(letters) = Receives::python(&["letters", &port.to_string()]) else { return };
     let world = World::new(&format!(
         "[rule.traffic]\ntitle = \"|device| |index|: |value|\"\ntemplate = \"octets\"\nvalue = \"octets_in,8,*\"\n\
@@ -185,7 +173,7 @@ fn a_series_beyond_its_limit_is_told_by_one_mail_over_kills() {
         from = \"trunkline@example.org\"\nto = \"noc@example.org\"\n",
         letters.port
     ));
-    let port = free_port([127, 64, 0, 1]);
+    let port = free_port();
     let _farm = farm(port, 3);
     let mut serve = world.serve();
     let mut told: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -286,7 +274,7 @@ fn what_a_rule_watches_no_more_stays_forgotten() {
         format!("[rule.traffic]\ntemplate = \"octets\"\nvalue = \"octets_in,8,*\"\nlimit = 1\ndevice = \"{device}\"\n")
     };
     let world = World::new(&of("*"));
-    let port = free_port([127, 64, 0, 1]);
+    let port = free_port();
     let _farm = farm(port, 2);
     let serve = world.serve();
     for (name, address) in [("core", "127.64.0.1"), ("dist", "127.64.0.2")] {
@@ -324,7 +312,7 @@ fn an_alert_is_taken_care_of_through_the_api_over_a_kill() {
         "[rule.seen]\ntitle = \"|device| says |value|\"\ntemplate = \"device\"\nvalue = \"up\"\ncondition = \"low\"\n\
         limit = 2\nseverity = \"critical\"\nunknown-after = \"1 h\"\n",
     );
-    let port = free_port([127, 64, 0, 1]);
+    let port = free_port();
     let _farm = farm(port, 1);
     let serve = world.serve();
     world.graph(&["add", "edge-1", "127.64.0.1", "--port", &port.to_string()]);
@@ -373,7 +361,7 @@ fn what_is_behind_a_dead_device_is_kept_back() {
     for (device, address) in [("router", "127.0.0.1"), ("switch", "127.0.0.2"), ("worked-at", "127.0.0.3")] {
         // A device is down after two cycles without an answer, each after a time of its own: within what a rule waits
         // it is known of all.
-        world.graph(&["add", device, address, "--port", &free_port([127, 0, 0, 1]).to_string(), "--step", "2"]);
+        world.graph(&["add", device, address, "--port", &free_port().to_string(), "--step", "2"]);
     }
     world.graph(&["behind", "switch", "router"]);
     let when = ["maintenance", "worked-at", "--for", "1 h"];
@@ -407,7 +395,7 @@ fn a_device_is_no_alert_before_it_is_known_whether_its_router_is_dead() {
     );
     let _serve = world.serve();
     let agent = || {
-        let port = free_port([127, 64, 0, 1]);
+        let port = free_port();
         (port, farm(port, 1))
     };
     let [router, switch, alone] = [(); 3].map(|()| agent());
@@ -523,15 +511,13 @@ fn a_share_of_bad_calls_of_a_replayed_capture() {
         serde_json::from_slice::<Value>(&done.unwrap().stdout).unwrap_or_default()
     };
     wire.replay(&world, "1x");
-    let mut told = BTreeMap::new();
-    let begun = Instant::now();
-    while told != bad {
-        assert!(begun.elapsed() < PATIENCE, "told {told:?}, in the file {bad:?}");
-        std::thread::park_timeout(Duration::from_millis(200));
+    awaited("what is bad is told", || {
         let list = ask(&["list"]);
         let alerts = list["alerts"].as_array().into_iter().flatten();
-        told = alerts.filter_map(|one| Some((one["subject"].as_str()?.to_owned(), one["value"].as_f64()?))).collect();
-    }
+        let one = |one: &Value| Some((one["subject"].as_str()?.to_owned(), one["value"].as_f64()?));
+        let told: BTreeMap<_, _> = alerts.filter_map(one).collect();
+        if told == bad { Ok(()) } else { Err((told, bad.clone())) }
+    });
     let rules = ask(&["rules"]);
     let seen = rules["rules"].as_array().unwrap().iter().find(|rule| rule["rule"] == "seen").unwrap().clone();
     assert!(seen["subjects"].as_u64() >= Some(3), "each class and lane of the metric: {seen}");

@@ -2,13 +2,12 @@
 //!
 //! Test group: waits: for servers and their clocks.
 
+use crate::eventually::{PATIENCE, eventually};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
-
-const PATIENCE: Duration = Duration::from_secs(20);
+use std::time::Duration;
 
 /// A cache that runs, and where it said that it listens.
 struct Cache {
@@ -48,7 +47,7 @@ impl Cache {
 
     fn ended(&mut self) -> Option<i32> {
         let mut code = None;
-        until("the cache ends", || {
+        eventually("the cache ends", || {
             let status = self.child.try_wait().unwrap();
             code = status.and_then(|status| status.code());
             status.is_some()
@@ -69,16 +68,6 @@ fn cache(options: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trunkline"));
     command.arg("cache").args(options).stdin(Stdio::null()).stdout(Stdio::null());
     command
-}
-
-/// Looks again and again, for a while.
-#[allow(clippy::disallowed_methods, reason = "nobody tells of another process's end, or of the passing of a second")]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < end, "it does not come to it that {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 fn terminate(pid: u32) {
@@ -133,7 +122,7 @@ fn what_expires_or_is_too_large_is_not_told() {
     let answer = "SERVER_ERROR object too large for cache\r\nEND\r\n";
     asked(&mut stream, &format!("set large 0 0 2000\r\n{large}\r\nget large\r\n"), answer);
     asked(&mut stream, "set soon 0 1 1\r\nx\r\n", "STORED\r\n");
-    until("an item expires", || {
+    eventually("an item expires", || {
         let mut said = [0; 4];
         stream.write_all(b"mg soon\r\n").unwrap();
         stream.read_exact(&mut said).unwrap();
@@ -208,7 +197,7 @@ fn in_the_background_with_the_name_of_memcached() {
     asked(&mut stream, "version\r\n", "VERSION 1.6.18\r\n");
     let pid: u32 = std::fs::read_to_string(&pidfile).unwrap().trim().parse().unwrap();
     terminate(pid);
-    until("the cache behind ends", || std::fs::read_link(format!("/proc/{pid}/exe")).is_err());
+    eventually("the cache behind ends", || std::fs::read_link(format!("/proc/{pid}/exe")).is_err());
     assert!(!pidfile.exists(), "its file is removed");
 }
 

@@ -1,5 +1,6 @@
 //! `trunkline cache route`: the program in front of servers that are killed under load.
 
+use crate::eventually::{PATIENCE, eventually};
 use crate::memcached;
 use memcached::free_port;
 use serde_json::Value;
@@ -8,7 +9,6 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(20);
 const MEMORY_MIB: &str = "128";
 
 /// A process that says where it listens, and ends with the test.
@@ -106,14 +106,10 @@ fn killed_under_load(first: Process, mut second: Process, again: impl Fn(&str) -
     let proxy = Process::start(&["cache", "route", "-l", &own, "-t", "2", "-c", file.path().to_str().unwrap()]);
     let (run, code) = report(load(&proxy.address, "1"));
     assert_eq!((code, run["errors"].as_u64(), run["misses"].as_u64()), (Some(0), Some(0), Some(0)), "{run}");
-    let (before, begun) = (second.hits(), Instant::now());
+    let before = second.hits();
     let load = load(&proxy.address, "4");
     // It asks for keys once it has stored them all; what the load before had asked for last may be counted yet.
-    while second.hits() < before + 1000 {
-        assert!(begun.elapsed() < PATIENCE, "nothing is asked for");
-        std::thread::park_timeout(Duration::from_millis(20));
-    }
-    std::thread::park_timeout(Duration::from_millis(700));
+    eventually("much is asked for", || second.hits() >= before + 5000);
     second.kill();
     std::thread::park_timeout(Duration::from_millis(700));
     let _again = again(second.port());
@@ -124,11 +120,7 @@ fn killed_under_load(first: Process, mut second: Process, again: impl Fn(&str) -
     assert!(run["hits"].as_u64() > Some(1000), "{run}");
     // One that is back is asked again by and by, of each thread of the proxy for itself; where all is slow that may be
     // after the load has ended. Each of so many connections is of one of its threads.
-    let ended = Instant::now();
-    while !(0..16).all(|_| all_store(&proxy.address)) {
-        assert!(ended.elapsed() < PATIENCE, "the one that is back is not asked");
-        std::thread::park_timeout(Duration::from_millis(50));
-    }
+    eventually("the one that is back is asked", || (0..16).all(|_| all_store(&proxy.address)));
     let (run, code) = report(self::load(&proxy.address, "1"));
     assert_eq!((code, run["errors"].as_u64(), run["misses"].as_u64()), (Some(0), Some(0), Some(0)), "{run}");
 }

@@ -3,8 +3,9 @@
 //! Test group: waits: for copies that are made at a given rate.
 
 use crate::caches;
+use crate::eventually::eventually;
 use crate::memcached;
-use caches::{Cache, Client, Ended, PATIENCE, pass};
+use caches::{Cache, Client, Ended};
 use std::net::TcpListener;
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -191,11 +192,7 @@ fn a_peer_that_does_not_tell_or_is_gone_is_given_up() {
     fill(&mut peer.client());
     let mut cache = Cache::start(&["-m", "128", "--warm-from", &peer.address(), "--warm-rate", "1"]);
     let mut client = cache.client();
-    let end = Instant::now() + PATIENCE;
-    while client.stat("warm_items").is_none_or(|items| items == "0") {
-        assert!(Instant::now() < end, "nothing comes");
-        pass(Duration::from_millis(5));
-    }
+    eventually("some come", || client.stat("warm_items").is_some_and(|items| items != "0"));
     peer.kill();
     client.set("served", 0, 0, b"meanwhile");
     let line = cache.until_told("warm-up from");

@@ -4,6 +4,7 @@
 //! Test group: waits: for connections that are tried again.
 
 use crate::charge_clients::{driven, relay};
+use crate::eventually::awaited;
 use crate::gy;
 use driven::Driven;
 use gy::{Node, imsi};
@@ -12,7 +13,6 @@ use relay::Relay;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 const KIB: u64 = 1024;
 
@@ -48,17 +48,11 @@ fn port() -> u16 {
 }
 
 /// Waits until the node's one peer is open.
-#[expect(clippy::disallowed_methods, reason = "the node connects when its time has come")]
 fn until_open(node: &Node) -> Value {
-    let until = Instant::now() + Duration::from_secs(30);
-    loop {
+    awaited("it is open", || {
         let call = node.status().expect("a node")["calls"][0].clone();
-        if call["state"] == "open" {
-            return call;
-        }
-        assert!(Instant::now() < until, "{call}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+        if call["state"] == "open" { Ok(call) } else { Err(call) }
+    })
 }
 
 /// A session of a client through a relay to the node, and a question to it.

@@ -3,11 +3,12 @@
 //!
 //! Test group: waits: for reservations to expire.
 
+use crate::eventually::awaited;
 use crate::gy;
 use gy::{Client, Node};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 use trunkline_charge::account::Entry;
 use trunkline_commit::Folder;
 
@@ -50,8 +51,12 @@ fn troubles(node: &Node) -> String {
     node.status().map(|status| status["troubles"].to_string()).unwrap_or_default()
 }
 
+/// Waits until its troubles are so.
+fn tells(node: &Node, what: &str, is_so: impl Fn(&str) -> bool) {
+    awaited(what, || Some(troubles(node)).filter(|troubles| is_so(troubles)).ok_or_else(|| troubles(node)));
+}
+
 #[test]
-#[expect(clippy::disallowed_methods, reason = "clocks leap at times that nothing tells of")]
 fn leaps_of_the_clock_end_nothing_and_price_nothing() {
     let Some(library) = library() else {
         eprintln!("SKIPPED: no libfaketime here; scripts/setup test");
@@ -79,11 +84,9 @@ fn leaps_of_the_clock_end_nothing_and_price_nothing() {
         let clients: Vec<_> = (0..CLIENTS).map(client).collect();
         for by in LEAPS {
             set(&offset, by);
-            std::thread::sleep(Duration::from_millis(1200));
-            assert!(troubles(&node).contains("the system's clock leapt"), "{by}: {}", troubles(&node));
+            tells(&node, &format!("a leap by {by}"), |troubles| troubles.contains("the system's clock leapt"));
             set(&offset, 0);
-            std::thread::sleep(Duration::from_millis(600));
-            assert_eq!(troubles(&node), "[]", "{by}");
+            tells(&node, &format!("no trouble after a leap by {by}"), |troubles| troubles == "[]");
         }
         ends.store(true, Ordering::Relaxed);
         clients.into_iter().map(|client| client.join().expect("a client")).collect()

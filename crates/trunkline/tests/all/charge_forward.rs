@@ -5,6 +5,7 @@
 //!
 //! Test group: alone: kills a node and gateways under load.
 
+use crate::eventually::awaited;
 use crate::gtpp;
 use crate::gy;
 use gtpp::tshark::{self, Relay};
@@ -200,12 +201,10 @@ fn a_gateway_that_is_away_stops_nothing_and_tshark_reads_what_is_said() {
     (0..20).for_each(|_| client.round());
     client.finish();
     // The first one takes nothing: what was sent to it is held apart by the second one.
-    let until = Instant::now() + PATIENCE;
-    let doubtful = |node: &Node| node.status().map(|status| status["records"]["sent_on"]["doubtful"].clone());
-    while doubtful(&node).and_then(|count| count.as_u64()).unwrap_or(0) == 0 {
-        assert!(Instant::now() < until, "{:?}", node.status());
-        std::thread::park_timeout(Duration::from_millis(50));
-    }
+    awaited("some are doubtful", || {
+        let status = node.status().unwrap_or_default();
+        if status["records"]["sent_on"]["doubtful"].as_u64() > Some(0) { Ok(()) } else { Err(status) }
+    });
     // It was asked, and never had them: they are released.
     drop(hollow);
     let mut first = gateway(folders[0].path(), to[0]);
@@ -247,18 +246,16 @@ fn what_a_gateway_refused_goes_again_by_order() {
     client.finish();
     // Until all that was made is refused.
     let records = |packets: &[Value]| packets.iter().map(|one| one["records"].as_u64().unwrap()).sum::<u64>();
-    let until = Instant::now() + PATIENCE;
-    let packets = loop {
+    let packets = awaited("all that was made is refused", || {
         let made = node.status().unwrap_or_default()["records"]["records"].as_u64().unwrap_or(0);
         let (told, code) = refused(folder, &[]);
         let packets = told["refused"].as_array().cloned().unwrap_or_default();
         if packets.len() > 1 && records(&packets) == made {
             assert_eq!((&packets[0]["cause"], code), (&177.into(), Some(3)));
-            break packets;
+            return Ok(packets);
         }
-        assert!(Instant::now() < until, "{made} made: {told}");
-        std::thread::park_timeout(Duration::from_millis(50));
-    };
+        Err((made, told))
+    });
     // One is given up; then a crash; the others go again to a gateway that takes them.
     let first = packets[0]["packet"].to_string();
     let (told, _) = refused(folder, &["--drop", &first]);

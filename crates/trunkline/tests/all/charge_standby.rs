@@ -6,6 +6,7 @@
 //!
 //! Test group: alone: starts clusters of three servers and kills leaders under load.
 
+use crate::eventually::awaited;
 use crate::gtpp;
 use crate::gy;
 use crate::nats_server;
@@ -67,24 +68,21 @@ impl<'a> Pair<'a> {
     }
 
     /// Until both have made records of all entries, and all files are closed: they are the same, by their names.
-    #[expect(clippy::disallowed_methods, reason = "a node does not say when a file has its time")]
     fn recorded(&self) -> Recorded {
-        let until = Instant::now() + PATIENCE;
         let folders = [0, 1].map(|at| self.folder.join(NAMES[at]).join("charge/cdr"));
         let all = |status: Value| status["records"]["entry"] == status["sequence"];
-        loop {
+        awaited("records of all entries are made", || {
             let made = self.nodes.iter().all(|node| node.status().is_some_and(all));
             let [one, other] = folders.each_ref().map(|folder| files(folder));
             let whole = |files: &BTreeMap<String, Vec<u8>>| files.keys().all(|name| !name.ends_with(".part"));
             if made && whole(&one) && whole(&other) && one.len() == other.len() {
                 let differ = one.iter().zip(&other).find(|(one, other)| one != other);
                 assert!(differ.is_none(), "{:?}", differ.map(|((one, _), (other, _))| (one, other)));
-                return Recorded::read(&folders[0]);
+                return Ok(Recorded::read(&folders[0]));
             }
-            let told = || self.nodes.each_ref().map(|node| node.status().map(|status| status["records"].clone()));
-            assert!(Instant::now() < until, "{:?}, {:?}, {:?}", one.keys(), other.keys(), told());
-            std::thread::sleep(Duration::from_millis(100));
-        }
+            let told = self.nodes.each_ref().map(|node| node.status().map(|status| status["records"].clone()));
+            Err(Box::new((one.into_keys().collect::<Vec<_>>(), other.into_keys().collect::<Vec<_>>(), told)))
+        })
     }
 
     fn again(&mut self, at: usize) {
@@ -93,31 +91,30 @@ impl<'a> Pair<'a> {
     }
 
     /// Who leads.
-    #[expect(clippy::disallowed_methods, reason = "a node does not say to others when it leads")]
     fn leader(&self) -> usize {
-        let until = Instant::now() + PATIENCE;
-        loop {
-            let leads = |node: &Node| node.status().is_some_and(|status| status["stream"]["current"] == true);
-            if let Some(at) = self.nodes.iter().position(leads) {
-                return at;
-            }
-            assert!(Instant::now() < until, "nobody leads");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        awaited("one leads", || (0..2).find(|at| self.leads(*at)).ok_or("none does"))
+    }
+
+    fn leads(&self, at: usize) -> bool {
+        self.nodes[at].status().is_some_and(|status| status["stream"]["current"] == true)
+    }
+
+    fn stands_by(&self, at: usize) -> bool {
+        self.nodes[at].status().is_some_and(|status| status["stands_by"] == true)
+    }
+
+    /// Until the one that leads has so many entries more.
+    fn works(&self, more: u64) {
+        let entries = || self.entries(self.leader()).unwrap_or(0);
+        let before = entries();
+        self.until(|_| entries() >= before + more);
     }
 
     /// The same, once the other one follows: one that has just handed over may still be asked, and knows no more.
-    #[expect(clippy::disallowed_methods, reason = "a node does not say to others when it follows")]
     fn settled(&self) -> usize {
-        let until = Instant::now() + PATIENCE;
-        loop {
-            let leader = self.leader();
-            if self.nodes[1 - leader].status().is_some_and(|status| status["stands_by"] == true) {
-                return leader;
-            }
-            assert!(Instant::now() < until, "the other one does not follow");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        awaited("the other one follows", || {
+            Some(self.leader()).filter(|leader| self.stands_by(1 - leader)).ok_or("it does not")
+        })
     }
 
     /// Entries of a node.
@@ -125,13 +122,9 @@ impl<'a> Pair<'a> {
         self.nodes[at].status()?["sequence"].as_u64()
     }
 
-    #[expect(clippy::disallowed_methods, reason = "a node does not say to others how far it is")]
     fn until(&self, done: impl Fn(&Pair<'_>) -> bool) {
-        let until = Instant::now() + PATIENCE;
-        while !done(self) {
-            assert!(Instant::now() < until, "{:?}", self.nodes.each_ref().map(|node| (node.status(), node.said())));
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let told = || self.nodes.each_ref().map(|node| (node.status(), node.said()));
+        awaited("they are that far", || if done(self) { Ok(()) } else { Err(Box::new(told())) });
     }
 
     /// Until both have the same entries; how many.
@@ -293,7 +286,7 @@ fn whoever_takes_over_has_all_that_was_answered() {
             // Longer than the other one waits; it comes back as one that leads no more.
             1 => {
                 signal(&pair.nodes[leader], Signal::STOP);
-                std::thread::sleep(Duration::from_millis(2500));
+                pair.until(|pair| pair.leads(1 - leader));
                 signal(&pair.nodes[leader], Signal::CONT);
             }
             2 => {
@@ -317,7 +310,6 @@ fn whoever_takes_over_has_all_that_was_answered() {
 
 /// What a leader has decided that was stopped while another took over is nothing: it is cut off, and never answered.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "it is stopped for a time that nothing tells of")]
 fn a_leader_that_was_stopped_answers_nothing_when_it_goes_on() {
     if !nats_server::is_there() {
         return;
@@ -328,28 +320,20 @@ fn a_leader_that_was_stopped_answers_nothing_when_it_goes_on() {
     pair.nodes[0].fill(CLIENTS * ACCOUNTS, BALANCE);
     let load = Load::begin(&pair);
     for _ in 0..2 {
-        std::thread::sleep(Duration::from_millis(500));
+        pair.works(100);
         let leader = pair.leader();
         signal(&pair.nodes[leader], Signal::STOP);
-        let until = Instant::now() + PATIENCE;
-        while pair.nodes[1 - leader].status().is_none_or(|status| status["stream"]["current"] != true) {
-            assert!(Instant::now() < until, "nobody takes over");
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        std::thread::sleep(Duration::from_millis(500));
+        pair.until(|pair| pair.leads(1 - leader));
+        let before = pair.entries(1 - leader).unwrap_or(0);
+        pair.until(|pair| pair.entries(1 - leader).is_some_and(|entries| entries >= before + 100));
         signal(&pair.nodes[leader], Signal::CONT);
-        let until = Instant::now() + PATIENCE;
-        while pair.nodes[leader].status().is_none_or(|status| status["stands_by"] != true) {
-            assert!(Instant::now() < until, "it does not follow");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        pair.until(|pair| pair.stands_by(leader));
     }
     load.compare(pair);
 }
 
 /// A node that was lost with its disk has the same ledger and the same record files again, from the stream.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "it is lost at a time that nothing tells of")]
 fn a_node_that_was_lost_with_its_disk_makes_the_same_files_again() {
     if !nats_server::is_there() {
         return;
@@ -360,7 +344,7 @@ fn a_node_that_was_lost_with_its_disk_makes_the_same_files_again() {
     pair.nodes[0].fill(CLIENTS * ACCOUNTS, BALANCE);
     let load = Load::begin(&pair);
     for _ in 0..2 {
-        std::thread::sleep(Duration::from_millis(1500));
+        pair.works(300);
         let leader = pair.leader();
         pair.nodes[leader].kill();
         std::fs::remove_dir_all(folder.path().join(NAMES[leader]).join("charge")).unwrap();
@@ -462,7 +446,6 @@ fn received(folder: &Path, at: usize) -> (Vec<Vec<u8>>, BTreeMap<String, Vec<u8>
 /// Records that others send to a pair are its ledger's: both nodes write them to the same files, each once, whoever is
 /// killed.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a node does not say when its files are written")]
 fn records_of_others_are_in_the_files_of_both_nodes_once() {
     if !nats_server::is_there() {
         return;
@@ -492,16 +475,11 @@ fn records_of_others_are_in_the_files_of_both_nodes_once() {
     let mut expected: Vec<Vec<u8>> = billed.map(|(record, _)| record.clone()).collect();
     expected.sort();
     assert!(expected.len() > 300 && cdf.resent > 0, "{} records, {cdf}", expected.len());
-    let until = Instant::now() + PATIENCE;
-    loop {
+    awaited("the files of both have them", || {
         let [(one, ours), (other, theirs)] = [0, 1].map(|at| received(folder.path(), at));
-        if one == expected && other == expected && ours == theirs {
-            break;
-        }
         let counts = (one.len(), other.len(), expected.len());
-        assert!(Instant::now() < until, "{counts:?}: {:?}, {:?}", ours.keys(), theirs.keys());
-        std::thread::sleep(Duration::from_millis(200));
-    }
+        if one == expected && other == expected && ours == theirs { Ok(()) } else { Err(counts) }
+    });
     pair.even();
     println!("{} records of others, {cdf}", expected.len());
 }

@@ -2,6 +2,7 @@
 //!
 //! Test group: waits: for a second of counters.
 
+use crate::eventually::eventually;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
@@ -65,9 +66,7 @@ fn killed_while_it_measures_it_leaves_nothing() {
         let links = std::fs::read_dir(&descriptors).into_iter().flatten().flatten();
         links.filter_map(|link| std::fs::read_link(link.path()).ok()).any(|file| file.starts_with(folder.path()))
     };
-    while !is_at_it() && child.try_wait().unwrap().is_none() {
-        std::thread::park_timeout(std::time::Duration::from_millis(1));
-    }
+    eventually("it is at it, or done", || is_at_it() || child.try_wait().unwrap().is_some());
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(is_empty(folder.path()));

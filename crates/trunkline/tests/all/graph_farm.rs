@@ -1,19 +1,9 @@
 //! The simulated devices that the program serves are read by net-snmp's own programs.
 
+use crate::eventually::eventually;
+use crate::ports::free_port;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
-use std::time::{Duration, Instant};
-
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// A port that is free on the first device's address, below those that the kernel gives to whoever asks.
-fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let first = 14_000 + (std::process::id() % 1000) as u16 * 16;
-    let mut ports = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed) % 2000);
-    ports.find(|port| UdpSocket::bind((Ipv4Addr::new(127, 64, 0, 1), *port)).is_ok()).unwrap()
-}
 
 fn farm(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trunkline"));
@@ -46,10 +36,7 @@ fn devices_answer_on_their_own_addresses_until_it_ends() {
     }
     let port = free_port();
     let child = farm(&["--devices", "40", "--interfaces", "3", "--json", "--port", &port.to_string()]).spawn().unwrap();
-    let until = Instant::now() + PATIENCE;
-    while get(0, port, ".1.3.6.1.2.1.1.5.0").is_none() {
-        assert!(Instant::now() < until);
-    }
+    eventually("it answers", || get(0, port, ".1.3.6.1.2.1.1.5.0").is_some());
     assert_eq!(get(0, port, ".1.3.6.1.2.1.1.5.0").as_deref(), Some("core-0.farm.example"));
     assert_eq!(get(1, port, ".1.3.6.1.2.1.1.5.0").as_deref(), Some("dist-1.farm.example"));
     assert_eq!(get(1, port, ".1.3.6.1.2.1.2.1.0").as_deref(), Some("3"));

@@ -3,6 +3,7 @@
 //!
 //! Test group: waits: polls each second.
 
+use crate::eventually::eventually;
 use crate::wire;
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -11,11 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 use wire::{PROGRAM, text};
 
-const PATIENCE: Duration = Duration::from_secs(90);
 /// All is read each second, the program's own metrics, too.
 const TEMPLATES: &str = r#"
 [profile.minute]
@@ -189,14 +189,6 @@ impl World {
     }
 }
 
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "never: {what}");
-        std::thread::park_timeout(Duration::from_millis(100));
-    }
-}
-
 fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap()
 }
@@ -363,7 +355,10 @@ fn all_that_is_not_snmp_is_read_and_stored() {
     door.is_open.store(false, Ordering::Relaxed);
     eventually("it is down", || world.health("held") == "down");
     let before = lines(&runs);
-    std::thread::park_timeout(Duration::from_millis(2500));
+    // Others are read on meanwhile.
+    let others = || world.fetched(&source, begun_s).len();
+    let read = others();
+    eventually("others are read on", || others() >= read + 3);
     assert!(lines(&runs) <= before + 1, "{before} {}", lines(&runs));
     door.is_open.store(true, Ordering::Relaxed);
     eventually("it is up again", || world.health("held") == "up" && lines(&runs) > before + 1);

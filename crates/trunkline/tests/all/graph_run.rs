@@ -3,17 +3,16 @@
 //!
 //! Test group: waits: polls each second.
 
+use crate::eventually::eventually;
+use crate::ports::free_port;
 use crate::wire;
 use serde_json::Value;
 use std::io::Write;
-use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wire::{PROGRAM, Wire, text};
 
-const PATIENCE: Duration = Duration::from_secs(90);
 /// Each second, so that a test sees many of them.
 const TEMPLATES: &str = r#"
 [data.what-it-is]
@@ -138,20 +137,8 @@ impl World {
     }
 }
 
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "never: {what}");
-        std::thread::park_timeout(Duration::from_millis(100));
-    }
-}
-
 fn now_s() -> i64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() as i64
-}
-
-fn free_port(address: [u8; 4]) -> u16 {
-    UdpSocket::bind((Ipv4Addr::from(address), 0)).unwrap().local_addr().unwrap().port()
 }
 
 fn is_there(program: &str) -> bool {
@@ -187,7 +174,7 @@ fn devices_are_found_polled_killed_and_operated() {
     if !is_there("/usr/bin/rrdtool") {
         return;
     }
-    let (world, port) = (World::new(), free_port([127, 64, 0, 1]));
+    let (world, port) = (World::new(), free_port());
     let nobody = world.order(&["list"]);
     assert_eq!(nobody.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&nobody.stderr).contains("nobody runs graphs here"), "{nobody:?}");
@@ -276,9 +263,9 @@ fn in_real_time(world: &World, device: &str) {
     let begun_s = now_s();
     let plain = world.order(&["watch", &graph, "--for", "5s"]);
     let text = String::from_utf8_lossy(&plain.stdout).into_owned();
-    assert!(plain.status.success() && (4..=8).contains(&(now_s() - begun_s)), "{text}");
+    assert!(plain.status.success() && now_s() - begun_s >= 4, "{text}");
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[0].contains(device) && lines.len() >= 4, "{text}");
+    assert!(lines[0].contains(device) && (4..=9).contains(&lines.len()), "{text}");
     assert!(lines[2..].iter().all(|line| line.contains("B/s") || line.ends_with('-')), "{text}");
     let told = world.order(&["watch", &graph, "--for", "5s", "--json"]);
     let told = String::from_utf8_lossy(&told.stdout).into_owned();
@@ -346,7 +333,7 @@ fn net_snmps_agent_is_polled_by_version_3() {
     if !is_there("/usr/sbin/snmpd") || !is_there("/usr/bin/rrdtool") {
         return;
     }
-    let (world, port) = (World::new(), free_port([127, 0, 0, 1]));
+    let (world, port) = (World::new(), free_port());
     let configuration = "sysServices 72\nrouser poller priv\n\
         createUser poller SHA-256 \"authentic words\" AES \"private words\"\n";
     let file = world.folder.path().join("agent.conf");

@@ -4,17 +4,17 @@
 //! Test group: waits: polls each second.
 
 use crate::browser;
+use crate::eventually::eventually;
+use crate::ports::free_port;
 use browser::Shown;
 use serde_json::{Value, json};
 use std::io::Write;
-use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 use trunkline_sim::farm::{Counter, Farm, Settings};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trunkline");
-const PATIENCE: Duration = Duration::from_secs(90);
 /// Each second, so that a call of seconds is told from the seconds before it.
 const TEMPLATES: &str = r#"
 [data.drops]
@@ -79,14 +79,6 @@ fn told(data: &Path, words: &[&str]) -> Value {
     let done = run(data, &[words, &["--json"]].concat());
     let text = String::from_utf8(done.stdout).unwrap();
     serde_json::from_str(text.lines().next().unwrap()).unwrap()
-}
-
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "never: {what}");
-        std::thread::park_timeout(Duration::from_millis(100));
-    }
 }
 
 fn now_s() -> i64 {
@@ -180,7 +172,7 @@ fn the_interface_that_drops_packets_while_a_call_goes_on_is_the_first_on_its_pag
     std::fs::write(data.join("graphs/templates/test.toml"), TEMPLATES).unwrap();
 
     // The caller's side is behind dist-1, the other one behind dist-2.
-    let port = UdpSocket::bind((Ipv4Addr::new(127, 64, 0, 1), 0)).unwrap().local_addr().unwrap().port().to_string();
+    let port = free_port().to_string();
     let elsewhere = folder.path().join("elsewhere");
     let call = call_at(folder.path(), &elsewhere, now_s());
     let (src, dst) = (host(&call["src"]), host(&call["dst"]));

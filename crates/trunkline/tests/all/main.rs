@@ -26,6 +26,8 @@ mod commands;
 mod config;
 mod doctor;
 mod doctor_live;
+#[path = "../../../kit/tests/shared/eventually.rs"]
+mod eventually;
 mod graph_farm;
 mod graph_probes;
 mod graph_run;
@@ -36,6 +38,8 @@ mod memcached;
 #[path = "../../../replica/tests/all/nats_server/mod.rs"]
 mod nats_server;
 mod packet_log;
+#[path = "../../../kit/tests/shared/ports.rs"]
+mod ports;
 mod reports;
 mod responder;
 mod run;

@@ -1,5 +1,6 @@
 //! The packet log as people and scripts meet it: a simulated world recorded, searched, damaged and mended.
 
+use crate::eventually::awaited;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -130,11 +131,10 @@ fn compress(data: &Path) {
     recorder.keep(trunkline_record::job::Keep { limit, compress: [true; 3], ..Default::default() }).unwrap();
     let counted = || recorder.report().unwrap().counters;
     let wish = trunkline_record::job::Wish { span: trunkline_record::index::Span::ALL, classes: Class::ALL.to_vec() };
-    let begun = std::time::Instant::now();
-    while trunkline_record::job::list(data, 0, &wish).unwrap().iter().any(|f| !f.is_packed()) {
-        assert!(begun.elapsed().as_secs() < 60, "{:?} {:?}", counted(), recorder.news());
-        std::thread::park_timeout(std::time::Duration::from_millis(20));
-    }
+    awaited("all are rewritten", || {
+        let rewritten = trunkline_record::job::list(data, 0, &wish).unwrap().iter().all(|f| f.is_packed());
+        if rewritten { Ok(()) } else { Err(Box::new(counted())) }
+    });
     recorder.close(std::time::Duration::from_secs(20));
 }
 

@@ -3,15 +3,16 @@
 //!
 //! Test group: waits: for a schedule.
 
+use crate::eventually::{PATIENCE, eventually};
+use crate::ports::free_port;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write as _};
-use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 use trunkline_alert::Entry;
 use trunkline_alert::report::Reported;
@@ -21,7 +22,6 @@ use trunkline_store::row::{Call, CallState, Loss, Rows};
 use trunkline_store::{Access, Store};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trunkline");
-const PATIENCE: Duration = Duration::from_secs(90);
 const SECOND_NS: i64 = 1_000_000_000;
 
 /// A program that does not outlive the test.
@@ -53,7 +53,7 @@ struct Letters {
 impl Letters {
     /// None, said loudly, if Python or what it needs is not there.
     fn new() -> Option<Letters> {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../alert/tests/receivers.py");
         let mut command = Command::new("/usr/bin/python3");
         let child = command.args([script, "raw", &port.to_string()]).stdout(Stdio::piped()).spawn();
@@ -156,14 +156,6 @@ impl World {
         let mut group = Group::new(&options);
         group.put(&Entry::encode(&[Entry::Reported(known)])).unwrap();
         log.commit(&mut group).unwrap();
-    }
-}
-
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "never: {what}");
-        std::thread::park_timeout(Duration::from_millis(100));
     }
 }
 
@@ -306,7 +298,7 @@ fn a_report_has_the_figures_of_rrdtool_and_of_the_store() {
     );
     let world = World::new(&rules);
     let serve = world.serve();
-    let port = UdpSocket::bind((Ipv4Addr::new(127, 64, 0, 1), 0)).unwrap().local_addr().unwrap().port().to_string();
+    let port = free_port().to_string();
     let words = ["graph", "farm", "--devices", "2", "--interfaces", "2", "--sound", "--port", &port];
     let _farm = Running(Command::new(PROGRAM).args(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     for (name, address) in [("core", "127.64.0.1"), ("edge", "127.64.0.2"), ("gone", "127.64.0.9")] {

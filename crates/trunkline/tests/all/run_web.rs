@@ -3,13 +3,13 @@
 //! Test group: waits: replays captures at their own pace.
 
 use crate::browser;
+use crate::eventually::awaited;
 use crate::wire;
 use browser::Shown;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
 use wire::{Wire, text};
 
 /// Whom nothing belongs to: nobody, nogroup.
@@ -89,11 +89,10 @@ fn a_run_serves_its_pages_itself() {
         let output = wire.within(&[&["curl", "-k", "-s", "-m", "20"], args].concat()).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
-    let end = Instant::now() + Duration::from_secs(30);
-    while !curl(&["https://127.0.0.1/healthz"]).starts_with("ok") {
-        assert!(Instant::now() < end, "{}", curl(&["-i", "https://127.0.0.1/healthz"]));
-        std::thread::park_timeout(Duration::from_millis(100));
-    }
+    awaited("it is well", || match curl(&["https://127.0.0.1/healthz"]) {
+        told if told.starts_with("ok") => Ok(()),
+        told => Err(told),
+    });
     let looked = curl(&[
         "-H",
         "Content-Type: application/json",

@@ -1,13 +1,13 @@
 //! `trunkline open` and `trunkline demo` as somebody with a browser meets them.
 
 use crate::browser;
+use crate::eventually::eventually;
 use browser::Shown;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::Duration;
 use tempfile::TempDir;
 
 fn trunkline(folder: &Path, args: &[&str]) -> Command {
@@ -188,11 +188,7 @@ fn the_demonstration_shows_what_was_planted_and_goes_on() {
     let after = browser.until("/system", "it goes on", |now| packets(&now["live"]) > packets(&before) + 1000);
     assert!(after["live"]["calls_up"].as_u64().unwrap() > 3, "{after}");
     let ended = calls.len();
-    let end = std::time::Instant::now() + browser::PATIENCE;
-    while browser.calls("").len() <= ended {
-        assert!(std::time::Instant::now() < end, "no call ends");
-        std::thread::park_timeout(Duration::from_millis(500));
-    }
+    eventually("a call ends", || browser.calls("").len() > ended);
 
     let (status, said) = shown.end();
     assert_eq!(status.code(), Some(0), "{said:?}");

@@ -2,6 +2,7 @@
 //!
 //! Test group: waits: for captures and for Wireshark.
 
+use crate::eventually::{PATIENCE, awaited, eventually};
 use crate::wire;
 use std::collections::HashMap;
 use std::fs;
@@ -21,7 +22,6 @@ use trunkline_record::Class;
 use trunkline_record::names::segment_name;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trunkline");
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A packet: time, link type, octets.
 type Packet = (i64, u16, Vec<u8>);
@@ -352,17 +352,10 @@ fn tshark_captures_live_what_run_records() {
     let mut child = tshark.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let stdout = child.stdout.take().unwrap();
     let reader = std::thread::spawn(move || BufReader::new(stdout).bytes().map_while(Result::ok).collect::<Vec<u8>>());
-    let until = Instant::now() + PATIENCE;
-    let status = loop {
+    let status = awaited("tshark has enough", || {
         wire.replay(&world, "max");
-        std::thread::park_timeout(Duration::from_millis(500));
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if Instant::now() > until {
-            let _ = child.kill();
-        }
-    };
+        child.try_wait().unwrap().ok_or("it goes on")
+    });
     fs::write(desk.path("seen.pcapng"), reader.join().unwrap()).unwrap();
     assert!(status.success(), "tshark: {status}");
     let seen = desk.packets("seen.pcapng");
@@ -434,11 +427,7 @@ fn the_newest_packets_are_followed() {
     // Whoever leaves is noticed though no packet comes.
     drop(from);
     let mut extcap = extcap;
-    let begun = Instant::now();
-    while extcap.child.try_wait().unwrap().is_none() {
-        assert!(begun.elapsed() < PATIENCE, "it writes on though nobody reads");
-        std::thread::park_timeout(Duration::from_millis(50));
-    }
+    eventually("it does not write on when nobody reads", || extcap.child.try_wait().unwrap().is_some());
     let mut running = running;
     let line = running.wait_for("\"ended\"");
     assert!(line.contains("it has left"), "{line}");

@@ -136,6 +136,7 @@ fn gone(error: io::Error) -> SourceError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::eventually::{PATIENCE, eventually};
     use futures_util::StreamExt;
 
     #[tokio::test]
@@ -144,14 +145,12 @@ mod tests {
         let seen = cancel.clone();
         let (told, ended) = std::sync::mpsc::channel();
         let waiting = body(cancel, move |_| {
-            while !seen.is_cancelled() {
-                std::thread::park_timeout(Duration::from_millis(5));
-            }
+            eventually("it is cancelled", || seen.is_cancelled());
             let _ = told.send(());
             Ok(())
         });
         assert!(tokio::time::timeout(Duration::from_millis(50), waiting).await.is_err());
-        assert!(ended.recv_timeout(Duration::from_secs(10)).is_ok());
+        assert!(ended.recv_timeout(PATIENCE).is_ok());
     }
 
     #[tokio::test]

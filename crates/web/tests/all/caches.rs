@@ -1,6 +1,7 @@
 //! Caches: what they tell, who sees whole keys, and what is said of one that does not answer.
 
-use crate::world::{World, until};
+use crate::eventually::eventually;
+use crate::world::World;
 use serde_json::Value;
 use trunkline_web::auth::Role;
 
@@ -13,7 +14,7 @@ fn what_a_cache_does_is_told_with_its_hour() {
     let world = World::new();
     let viewer = world.signed_in(Role::Viewer);
     let mut answer = Value::Null;
-    until("it was looked at twice", || {
+    eventually("it was looked at twice", || {
         answer = viewer.get("/cache").ok(200);
         !first(&answer)["rates"].is_null()
     });
@@ -34,7 +35,7 @@ fn what_a_cache_does_is_told_with_its_hour() {
 fn keys_are_masked_as_numbers_are() {
     let world = World::new();
     let (viewer, support) = (world.signed_in(Role::Viewer), world.signed_in(Role::Support));
-    until("it was looked at", || !viewer.get("/cache").ok(200)["caches"].as_array().unwrap().is_empty());
+    eventually("it was looked at", || !viewer.get("/cache").ok(200)["caches"].as_array().unwrap().is_empty());
     let keys = |answer: &Value| {
         let now = &first(answer)["now"];
         [&now["hot_keys"][0]["key"], &now["slow_commands"][0]["key"]].map(|key| key.as_str().unwrap().to_owned())
@@ -50,7 +51,7 @@ fn one_that_does_not_answer_says_why_and_holds_up_nobody() {
     let world = World::new();
     let viewer = world.signed_in(Role::Viewer);
     let mut answer = Value::Null;
-    until("both were looked at", || {
+    eventually("both were looked at", || {
         answer = viewer.get("/cache").ok(200);
         answer["caches"].as_array().unwrap().len() == 2
     });

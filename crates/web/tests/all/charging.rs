@@ -1,6 +1,7 @@
 //! Charging: what the node tells, who sees whole numbers, what operators do and what of it stands in the audit log.
 
-use crate::world::{Made, SCRIPT, World, until};
+use crate::eventually::eventually;
+use crate::world::{Made, SCRIPT, World};
 use serde_json::{Value, json};
 use trunkline_web::auth::Role;
 
@@ -178,7 +179,7 @@ fn plans_are_checked_tried_and_put_live() {
     let begun = engineer.post("/charge/tryouts", &ask).ok(202);
     let path = format!("/charge/tryouts/{}", begun["id"].as_str().unwrap());
     let mut told = Value::Null;
-    until("it is done", || {
+    eventually("it is done", || {
         told = engineer.get(&path).ok(200);
         told["state"] == "done"
     });
@@ -197,6 +198,6 @@ fn plans_are_checked_tried_and_put_live() {
     engineer.get(&held).problem(404, "not-found");
     let failed = engineer.post("/charge/tryouts", &json!({ "text": "bad", "from": "-1d", "to": "now" })).ok(202);
     let failed = format!("/charge/tryouts/{}", failed["id"].as_str().unwrap());
-    until("it failed", || engineer.get(&failed).ok(200)["state"] == "failed");
+    eventually("it failed", || engineer.get(&failed).ok(200)["state"] == "failed");
     engineer.post("/charge/tryouts", &json!({ "text": "x", "from": "now", "to": "-1d" })).problem(400, "bad-parameter");
 }

@@ -2,7 +2,8 @@
 //! numbers are, and what was charged for a call.
 
 use crate::client::{Client, text};
-use crate::world::{HOME, Made, World, call, until};
+use crate::eventually::eventually;
+use crate::world::{HOME, Made, World, call};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 use trunkline_store::row::{Charge, Rows};
@@ -18,7 +19,7 @@ fn bring(client: &Client, name: &str, octets: &[u8]) -> Value {
 /// The path of a comparison that is over.
 fn over(client: &Client, ask: &Value) -> String {
     let path = path(&client.post("/charge/comparisons", ask).ok(202));
-    until("it is over", || client.get(&path).ok(200)["state"] != "running");
+    eventually("it is over", || client.get(&path).ok(200)["state"] != "running");
     path
 }
 
@@ -180,7 +181,7 @@ fn one_at_a_time_and_what_is_wrong_is_told_at_once() {
     support.get(&format!("{}/differences", path(&begun))).problem(409, "conflict");
     assert_eq!(support.get("/charge/comparisons").ok(200)["comparisons"][0]["id"], begun["id"]);
     support.delete(&path(&begun)).ok(204);
-    until("nothing is left of it", || std::fs::read_dir(world.handle.spool()).unwrap().count() == 0);
+    eventually("nothing is left of it", || std::fs::read_dir(world.handle.spool()).unwrap().count() == 0);
     support.ask("POST", "/charge/bills?name=", Some(BILL)).problem(400, "bad-parameter");
     support.ask("POST", "/charge/bills?name=empty", Some(b"")).problem(400, "bad-parameter");
     let without = World::made(Made { charging: false, ..Made::default() });

@@ -2,8 +2,9 @@
 //!
 //! Test group: waits: for clients that are given up.
 
+use crate::eventually::{PATIENCE, eventually};
 use crate::tls::{config, world_with};
-use crate::world::{World, call, until};
+use crate::world::{World, call};
 use axum::body::{Body, HttpBody as _, to_bytes};
 use hyper::Response;
 use hyper::body::Incoming;
@@ -84,9 +85,9 @@ fn a_stream_that_is_not_taken_ends_and_gives_back_what_it_held() {
         }
         assert!(held.iter().all(|answer| answer.status() == 200));
         assert_eq!(talk.status(&one).await, 503, "all turns are taken");
-        until("they end", || world.metric("trunkline_web_streams_stalled_total") == 9.0);
-        until("the packets are read no more", || world.packets.cancelled.load(Ordering::SeqCst) == 6);
-        until("nobody watches", || world.metric("trunkline_web_live_clients") == 0.0);
+        eventually("they end", || world.metric("trunkline_web_streams_stalled_total") == 9.0);
+        eventually("the packets are read no more", || world.packets.cancelled.load(Ordering::SeqCst) == 6);
+        eventually("nobody watches", || world.metric("trunkline_web_live_clients") == 0.0);
         assert_eq!(talk.status(&one).await, 200, "the connection is well, and there is a turn again");
         drop(held);
     });
@@ -118,11 +119,14 @@ fn a_connection_that_asks_nothing_ends() {
         let reading = tokio::spawn(async move {
             while let Some(Ok(_)) = std::future::poll_fn(|cx| Pin::new(&mut feed).poll_frame(cx)).await {}
         });
-        assert!(timeout(Duration::from_secs(20), idle.connection).await.is_ok(), "it is still open");
-        tokio::time::sleep(Duration::from_secs(4)).await;
+        assert!(timeout(PATIENCE, idle.connection).await.is_ok(), "it is still open");
+        // As long again, of which another one tells the end.
+        let mut idle = Talk::open(&world, 65_535).await;
+        assert_eq!(idle.status("/session").await, 200);
+        assert!(timeout(PATIENCE, idle.connection).await.is_ok(), "it is still open");
         assert!(!reading.is_finished(), "who watches is not idle");
         assert_eq!(busy.status("/session").await, 200);
-        assert_eq!(world.metric("trunkline_web_connections_idle_total"), 1.0);
+        assert_eq!(world.metric("trunkline_web_connections_idle_total"), 2.0);
         reading.abort();
     });
 }
@@ -135,12 +139,12 @@ fn who_takes_back_all_they_ask_for_is_dropped() {
         let mut asked = 0;
         while asked < 5000 && !talk.sender.is_closed() {
             asked += 1;
-            let Ok(Ok(answer)) = timeout(Duration::from_secs(10), talk.get("/live")).await else { break };
+            let Ok(Ok(answer)) = timeout(PATIENCE, talk.get("/live")).await else { break };
             drop(answer);
         }
         assert!(asked < 5000, "all were answered");
-        assert!(timeout(Duration::from_secs(10), talk.connection).await.is_ok());
-        until("it is counted", || world.metric("trunkline_web_reset_floods_total") == 1.0);
+        assert!(timeout(PATIENCE, talk.connection).await.is_ok());
+        eventually("it is counted", || world.metric("trunkline_web_reset_floods_total") == 1.0);
         assert_eq!(Talk::open(&world, 65_535).await.status("/session").await, 200, "others are served");
     });
 }

@@ -142,7 +142,7 @@ fn one_user_leaves_places_for_others() {
     Feed::open(&viewer).next("status");
     drop(feeds);
     // What has gone is seen when the next second is written to it.
-    crate::world::until("there are places again", || world.metric("trunkline_web_live_clients") < 2.0);
+    crate::eventually::eventually("there are places again", || world.metric("trunkline_web_live_clients") < 2.0);
     Feed::open(&support).next("status");
 }
 

@@ -1,7 +1,8 @@
 //! The machine behind the web: its disk keeps room for the capture, and where its files are is told to nobody.
 
 use crate::client::{Client, parse, text};
-use crate::world::{HOME, Made, PCAP, World, call, until};
+use crate::eventually::eventually;
+use crate::world::{HOME, Made, PCAP, World, call};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -38,7 +39,7 @@ fn begin(client: &Client, filter: &str) -> crate::client::Answer {
 
 fn ends(client: &Client, path: &str) -> Value {
     let mut shown = Value::Null;
-    until("it is over", || {
+    eventually("it is over", || {
         shown = client.get(path).ok(200);
         shown["state"] != "running"
     });
@@ -52,7 +53,7 @@ fn an_extraction_leaves_the_capture_its_room() {
     assert_eq!(world.metric("trunkline_web_disk_room_octets"), (850 * MIB) as f64);
     let id = begin(&engineer, "endless").ok(202)["id"].as_str().unwrap().to_owned();
     let path = format!("/packets/extractions/{id}");
-    until("it writes", || engineer.get(&path).ok(200)["octets"].as_u64() > Some(2 * MIB));
+    eventually("it writes", || engineer.get(&path).ok(200)["octets"].as_u64() > Some(2 * MIB));
     free.store(TOO_FEW, Ordering::SeqCst);
     let ended = ends(&engineer, &path);
     assert!(ended["state"] == "failed" && ended["error"].as_str().unwrap().contains("disk"), "{ended}");
@@ -89,13 +90,13 @@ fn a_capture_that_is_brought_leaves_it_too() {
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     stream.write_all(head(64 * MIB).as_bytes()).unwrap();
     stream.write_all(&vec![0; 3 * MIB as usize]).unwrap();
-    until("it is written", || files(&world) == 1);
+    eventually("it is written", || files(&world) == 1);
     free.store(TOO_FEW, Ordering::SeqCst);
     let _ = stream.write_all(&vec![0; 3 * MIB as usize]);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
     assert_eq!(parse(&answer, false).unwrap().status, 507, "{}", text(&answer));
-    until("what came is removed", || files(&world) == 0);
+    eventually("what came is removed", || files(&world) == 0);
     assert_eq!((refused(&world), engineer.get("/captures").ok(200)["captures"].as_array().unwrap().len()), (3.0, 0));
     // Reading writes rows: it ends as well.
     free.store(PLENTY, Ordering::SeqCst);
@@ -123,7 +124,7 @@ fn nobody_is_told_where_files_are() {
         captures.push(format!("/captures/{id}"));
         ends(&engineer, &captures[captures.len() - 1]);
     }
-    until("a second was seen", || !engineer.get("/system").ok(200)["live"].is_null());
+    eventually("a second was seen", || !engineer.get("/system").ok(200)["live"].is_null());
     let data = world.folder.path().to_str().unwrap();
     for role in [Role::Viewer, Role::Engineer, Role::Administrator] {
         let client = if role == Role::Engineer { engineer.clone() } else { world.signed_in(role) };

@@ -7,6 +7,8 @@ mod charging;
 mod client;
 mod comparisons;
 mod document;
+#[path = "../../../kit/tests/shared/eventually.rs"]
+mod eventually;
 mod gallery;
 mod graphs;
 mod hostile;

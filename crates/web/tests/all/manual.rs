@@ -1,5 +1,6 @@
 //! The examples of docs/manual/api.md: each names an endpoint that there is, and what only looks is run.
 
+use crate::eventually::eventually;
 use crate::schema::{document, template};
 use crate::world::{World, call};
 use serde_json::json;
@@ -61,13 +62,7 @@ fn the_examples_of_the_manual_work() {
         if address.ends_with("/extractions") {
             extraction = answer.json()["id"].as_str().unwrap().to_owned();
             let path = format!("/packets/extractions/{extraction}");
-            let over = || {
-                client.get(&path).ok(200)["state"] == "done" || {
-                    std::thread::park_timeout(std::time::Duration::from_millis(10));
-                    false
-                }
-            };
-            assert!((0..500).any(|_| over()));
+            eventually("it is done", || client.get(&path).ok(200)["state"] == "done");
         }
     }
 }

@@ -1,7 +1,8 @@
 //! One call: by identifier, its beginning or Call-ID; messages, intervals, packets; and what a masked viewer sees.
 
 use crate::client::text;
-use crate::world::{PCAP, World, call, until};
+use crate::eventually::eventually;
+use crate::world::{PCAP, World, call};
 use trunkline_web::auth::Role;
 
 #[test]
@@ -52,9 +53,7 @@ fn a_download_that_nobody_waits_for_ends() {
     std::io::Write::write_all(&mut stream, ask.as_bytes()).unwrap();
     std::io::Read::read_exact(&mut stream, &mut [0; 1000]).unwrap();
     drop(stream);
-    let ended = || world.packets.cancelled.load(std::sync::atomic::Ordering::SeqCst) == 1;
-    (0..500).take_while(|_| !ended()).for_each(|_| std::thread::park_timeout(std::time::Duration::from_millis(10)));
-    assert!(ended());
+    eventually("it ends", || world.packets.cancelled.load(std::sync::atomic::Ordering::SeqCst) == 1);
 }
 
 #[test]
@@ -72,11 +71,11 @@ fn messages_that_nobody_waits_for_are_not_read_any_more() {
         })
         .collect();
     let reading = || world.packets.reading.load(std::sync::atomic::Ordering::SeqCst);
-    until("all turns are taken", || reading() == 6);
+    eventually("all turns are taken", || reading() == 6);
     client.get(&format!("/calls/{one}/messages")).problem(503, "busy");
     drop(held);
-    until("the work ends", || reading() == 0);
-    until("the turns come back", || client.get(&format!("/calls/{one}/messages")).status == 200);
+    eventually("the work ends", || reading() == 0);
+    eventually("the turns come back", || client.get(&format!("/calls/{one}/messages")).status == 200);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Calls that are rated by plans: begun, told by the page and as files, masked where numbers are, bounded.
 
 use crate::client::{Client, text};
-use crate::world::{HOME, World, until};
+use crate::eventually::eventually;
+use crate::world::{HOME, World};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 use trunkline_web::auth::Role;
@@ -9,7 +10,7 @@ use trunkline_web::auth::Role;
 /// The path of a rating that is over.
 fn over(client: &Client, ask: &Value) -> String {
     let path = path(&client.post("/charge/ratings", ask).ok(202));
-    until("it is over", || client.get(&path).ok(200)["state"] != "running");
+    eventually("it is over", || client.get(&path).ok(200)["state"] != "running");
     path
 }
 

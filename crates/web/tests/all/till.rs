@@ -1,5 +1,6 @@
 //! A charging node that does what the tests say.
 
+use crate::eventually::eventually;
 use crate::world::{HOME, SCRIPT};
 use serde_json::{Value, json};
 use std::sync::Mutex;
@@ -31,13 +32,9 @@ impl Till {
     }
 
     fn held(&self, cancel: &Cancel) -> Result<(), SourceError> {
-        while self.hold.load(Ordering::SeqCst) {
-            if cancel.is_cancelled() {
-                return Err(SourceError::new(Trouble::Cancelled, "cancelled"));
-            }
-            std::thread::park_timeout(std::time::Duration::from_millis(5));
-        }
-        Ok(())
+        let is_held = || self.hold.load(Ordering::SeqCst);
+        eventually("it goes on", || !is_held() || cancel.is_cancelled());
+        if is_held() { Err(SourceError::new(Trouble::Cancelled, "cancelled")) } else { Ok(()) }
     }
 
     fn done(&self, order: &Value, account: Value) -> Value {

@@ -1,22 +1,15 @@
 //! Extractions and captures: begun, looked at, cancelled, bounded.
 
 use crate::client::Client;
+use crate::eventually::{awaited, eventually};
 use crate::world::{DAY, Made, PCAP, World};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 use trunkline_web::auth::Role;
 
 /// Looks until it is over.
 fn over(client: &Client, path: &str) -> Value {
-    for _ in 0..500 {
-        let shown = client.get(path).ok(200);
-        if shown["state"] != "running" {
-            return shown;
-        }
-        std::thread::park_timeout(Duration::from_millis(10));
-    }
-    panic!("{path} is not over");
+    awaited("it is over", || Some(client.get(path).ok(200)).filter(|shown| shown["state"] != "running").ok_or(path))
 }
 
 fn ask() -> Value {
@@ -111,17 +104,9 @@ fn what_does_not_come_whole_is_forgotten() {
     let mut stream = std::net::TcpStream::connect(engineer.address).unwrap();
     std::io::Write::write_all(&mut stream, head.as_bytes()).unwrap();
     let files = || std::fs::read_dir(world.handle.spool()).unwrap().count();
-    let until = |count: usize| {
-        (0..500).any(|_| {
-            files() == count || {
-                std::thread::park_timeout(Duration::from_millis(10));
-                false
-            }
-        })
-    };
-    assert!(until(1));
+    eventually("it comes", || files() == 1);
     drop(stream);
-    assert!(until(0));
+    eventually("it is forgotten", || files() == 0);
     assert_eq!(engineer.get("/captures").ok(200)["captures"].as_array().unwrap().len(), 0);
 }
 

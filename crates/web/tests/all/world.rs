@@ -1,6 +1,7 @@
 //! A small world: a store with rows of two days, a packet log, a capture and a reader that do what the test says.
 
 use crate::client::Client;
+use crate::eventually::eventually;
 use crate::gallery::Gallery;
 use crate::sentry::Sentry;
 use crate::till::Till;
@@ -173,18 +174,6 @@ impl Cache for Gone {
     }
 }
 
-/// Looks again and again, for half a minute at most, until it is so.
-#[track_caller]
-pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let so = (0..3000).any(|_| {
-        is_so() || {
-            std::thread::park_timeout(std::time::Duration::from_millis(10));
-            false
-        }
-    });
-    assert!(so, "{what}");
-}
-
 /// A call `n` minutes into the first day, or into the second for the later half.
 pub fn call(n: i64) -> Call {
     let start_ns = DAY + n % (CALLS / 2) * 60 * SECOND_NS + n / (CALLS / 2) * DAY_NS + 123_456_789;
@@ -336,9 +325,7 @@ impl Packets for Log {
     fn messages(&self, call: &Call, cancel: &Cancel) -> Result<Vec<Option<Vec<u8>>>, SourceError> {
         if call.from == SCRIPT {
             self.reading.fetch_add(1, Ordering::SeqCst);
-            while !cancel.is_cancelled() {
-                std::thread::park_timeout(std::time::Duration::from_millis(5));
-            }
+            eventually("it is cancelled", || cancel.is_cancelled());
             self.reading.fetch_sub(1, Ordering::SeqCst);
             return Err(SourceError::new(Trouble::Cancelled, "gone"));
         }
@@ -412,12 +399,11 @@ impl Packets for Log {
         self.asked.lock().unwrap().push(ask.clone());
         progress.total_octets.store(100, Ordering::Relaxed);
         progress.read_octets.store(50, Ordering::Relaxed);
-        while self.hold.load(Ordering::Relaxed) {
-            if cancel.is_cancelled() {
-                self.cancelled.fetch_add(1, Ordering::SeqCst);
-                return Err(SourceError::new(Trouble::Cancelled, "cancelled"));
-            }
-            std::thread::park_timeout(std::time::Duration::from_millis(5));
+        let is_held = || self.hold.load(Ordering::Relaxed);
+        eventually("it goes on", || !is_held() || cancel.is_cancelled());
+        if is_held() {
+            self.cancelled.fetch_add(1, Ordering::SeqCst);
+            return Err(SourceError::new(Trouble::Cancelled, "cancelled"));
         }
         let failed = |e: io::Error| SourceError::new(Trouble::Failed, e.to_string());
         if ask.filter == "endless" {
@@ -489,9 +475,7 @@ pub struct Reading;
 impl Reader for Reading {
     fn read(&self, path: &Path, name: &str, progress: &Progress, cancel: &Cancel) -> Result<ReadDone, SourceError> {
         if name == "slow" {
-            while !cancel.is_cancelled() {
-                std::thread::park_timeout(std::time::Duration::from_millis(5));
-            }
+            eventually("it is cancelled", || cancel.is_cancelled());
             return Err(SourceError::new(Trouble::Cancelled, "cancelled"));
         }
         let octets = std::fs::read(path).map_err(|e| SourceError::new(Trouble::Failed, e.to_string()))?;

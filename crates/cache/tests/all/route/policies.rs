@@ -1,7 +1,10 @@
 //! Pools that are more than a ring of servers.
 
+use std::time::Instant;
+
+use trunkline_cache::route::HOLD_OFF;
+
 use crate::route::world::{Cache, Proxy, eventually};
-use std::time::Duration;
 
 #[test]
 fn prefixes_name_pools() {
@@ -104,14 +107,14 @@ fn what_was_deleted_is_not_brought_back_for_a_while() {
     let proxy = Proxy::start(WARM, &[cold.address, warm.address]);
     let mut client = proxy.client();
     assert_eq!(warm.client().ask("set k 0 0 3\nold"), "STORED");
+    let before = Instant::now();
     assert_eq!(client.ask("delete k"), "NOT_FOUND");
     // The warm one forgets, too; and should somebody have stored it there meanwhile, it is held off.
     eventually("forgotten", || warm.client().ask("get k") == "END");
     assert_eq!(warm.client().ask("set k 0 0 3\nold"), "STORED");
-    assert_eq!(proxy.client().ask("get k"), "END");
-    assert_eq!(proxy.job.figures().counts.warmed, 0);
-    // Two seconds later it may come.
-    std::thread::park_timeout(Duration::from_millis(2100));
+    let (told, warmed) = (proxy.client().ask("get k"), proxy.job.figures().counts.warmed);
+    // Two seconds later it comes; a machine that stood still for so long has nothing to show.
+    assert!((told.as_str(), warmed) == ("END", 0) || before.elapsed() >= HOLD_OFF, "{told}, {warmed}");
     eventually("brought", || client.ask("get k") == "VALUE k 0 3\nold\nEND");
     // What is set in the cold pool is not old any more, whatever the warm one had.
     assert_eq!(client.ask("set k 0 0 3\nnew"), "STORED");

@@ -2,24 +2,13 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
 use trunkline_cache::job::{self, route};
 use trunkline_cache::route::config;
 use trunkline_cache::service::Settings;
 use trunkline_cache::store::Rules;
 use trunkline_net::{Listen, Options, Remote};
 
-/// How long a test waits for what must come.
-pub const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Waits for something to be true.
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < until, "never: {what}");
-        std::thread::park_timeout(Duration::from_millis(5));
-    }
-}
+pub use crate::eventually::{PATIENCE, eventually};
 
 fn options(threads: usize) -> Options {
     Options { threads, ..Options::default() }

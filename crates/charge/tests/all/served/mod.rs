@@ -2,6 +2,7 @@
 
 pub mod disk;
 
+use crate::eventually::PATIENCE;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -162,7 +163,7 @@ impl World {
 
     pub fn line(&self, line: &str) -> serde_json::Value {
         let mut stream = UnixStream::connect(self.folder.join("control.sock")).expect("the socket");
-        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time-out");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
         stream.write_all(format!("{line}\n").as_bytes()).expect("written");
         let mut reply = String::new();
         BufReader::new(stream).read_line(&mut reply).expect("a reply");
@@ -246,7 +247,7 @@ impl Client {
 
     /// Over a connection that is there.
     pub fn over(stream: TcpStream, host: &str) -> Client {
-        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time-out");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
         stream.set_nodelay(true).expect("an option");
         Client { stream, host: host.to_owned(), input: Vec::new(), next: 1 }
     }
@@ -278,7 +279,7 @@ impl Client {
         }
         self.stream.set_read_timeout(Some(Duration::from_millis(500))).expect("a time-out");
         let peeked = self.stream.peek(&mut [0]);
-        self.stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time-out");
+        self.stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
         peeked.is_err()
     }
 

@@ -1,13 +1,11 @@
 //! The engine as the tests hold it.
 
+use crate::eventually::{PATIENCE, awaited};
 use crate::slapd::world::Server;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use trunkline_directory::counts::Shown;
 use trunkline_directory::*;
-
-/// How long anything may take in a test.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct Client {
     pub directory: Directory,
@@ -85,14 +83,9 @@ impl Client {
 
     /// Waits until what is shown is so.
     pub fn until(&self, what: &str, is_so: impl Fn(&Shown) -> bool) -> Shown {
-        let began = Instant::now();
-        loop {
+        awaited(what, || {
             let shown = self.shown();
-            if is_so(&shown) {
-                return shown;
-            }
-            assert!(began.elapsed() < PATIENCE, "{what}: {shown:#?}");
-            std::thread::park_timeout(Duration::from_millis(10));
-        }
+            if is_so(&shown) { Ok(shown) } else { Err(Box::new(shown)) }
+        })
     }
 }

@@ -1,11 +1,13 @@
 //! OpenLDAP's server as the tests need it: a folder with configuration and entries, processes on ports of their own.
 
 use std::fmt::Write as _;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
+
+use crate::eventually::awaited;
+use crate::ports::free_port;
 
 /// Who may do everything, and with which password.
 pub const ADMIN: &str = "cn=admin,dc=example";
@@ -156,10 +158,6 @@ pub fn processor_seconds(id: u32) -> Option<f64> {
     Some(ticks / rustix::param::clock_ticks_per_second() as f64)
 }
 
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port()
-}
-
 /// A server on its port; it ends with this.
 pub struct Server {
     child: Child,
@@ -186,17 +184,11 @@ impl Server {
     }
 
     fn is_ready(&mut self) -> bool {
-        let began = Instant::now();
-        while began.elapsed() < Duration::from_secs(10) {
-            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
-                return true;
-            }
-            if self.child.try_wait().expect("its state").is_some() {
-                return false;
-            }
-            std::thread::park_timeout(Duration::from_millis(10));
-        }
-        false
+        awaited("slapd listens, or has ended", || match TcpStream::connect(("127.0.0.1", self.port)) {
+            Ok(_) => Ok(true),
+            Err(_) if self.child.try_wait().expect("its state").is_some() => Ok(false),
+            Err(why) => Err(why),
+        })
     }
 
     /// Processor time that it has had.

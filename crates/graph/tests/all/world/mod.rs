@@ -4,30 +4,19 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 use trunkline_graph::inventory::order::Order;
 use trunkline_graph::inventory::{Access, Change, Credential, Device, Login, Secret};
 use trunkline_graph::job::{Handle, Options};
 use trunkline_sim::farm::{Answer, COMMUNITY, Farm, Settings};
 
-/// How long something may take on a machine that is busy.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// Milliseconds since 1970.
 pub fn now_ms() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64
 }
 
-/// Waits until something holds.
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
-        // Nothing tells when it holds: it is looked at again.
-        std::thread::park_timeout(Duration::from_millis(20));
-    }
-}
+pub use crate::eventually::eventually;
 
 /// A data folder whose graphs have these templates.
 pub fn folder(templates: &str) -> TempDir {

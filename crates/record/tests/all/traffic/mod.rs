@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use trunkline_capture::{Batch, FileSource, Packet};
 use trunkline_record::{Class, LaneLog, NotRecorded, Recorded};
@@ -137,14 +137,5 @@ pub fn told(not: &[NotRecorded], sums: &mut [u64; 3]) {
     for report in not {
         assert!(report.span_ns.0 > 0 && report.span_ns.0 <= report.span_ns.1 && report.packets > 0, "{report:?}");
         sums[report.class as usize] += report.packets;
-    }
-}
-
-/// Waits until something is so.
-pub fn until(what: &str, mut is: impl FnMut() -> bool) {
-    let begun = std::time::Instant::now();
-    while !is() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it did not come to that: {what}");
-        std::thread::park_timeout(Duration::from_millis(10));
     }
 }

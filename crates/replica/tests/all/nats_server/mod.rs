@@ -1,10 +1,11 @@
 //! Servers of NATS for tests: one, or a cluster of three, on ports of the loopback that are free.
 #![allow(dead_code, reason = "each test takes what it needs")]
 
-use std::net::{TcpListener, TcpStream};
+use crate::eventually::awaited;
+use crate::ports::free_port;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 const PROGRAM: &str = "nats-server";
 
@@ -15,11 +16,6 @@ pub fn is_there() -> bool {
         eprintln!("SKIPPED: no {PROGRAM} (scripts/setup test)");
     }
     there
-}
-
-/// A port that nobody has now.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port()
 }
 
 /// A server.
@@ -75,16 +71,11 @@ impl Nats {
     }
 
     /// Starts it again at its place.
-    #[expect(clippy::disallowed_methods, reason = "it does not say when it listens")]
     pub fn again(&mut self) {
         let mut command = Command::new(PROGRAM);
         command.arg("-c").arg(&self.config).stdout(Stdio::null()).stderr(Stdio::null());
         self.child = Some(command.spawn().expect("the server"));
-        let until = Instant::now() + Duration::from_secs(20);
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            assert!(Instant::now() < until, "it does not listen");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        awaited("it listens", || TcpStream::connect(("127.0.0.1", self.port)));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The engine over rings that are made up.
 
 use super::*;
+use crate::eventually::eventually;
 use crate::run::rows;
 use trunkline_calls::ledger::file_of_lanes;
 use trunkline_calls::live::Front;
@@ -48,14 +49,6 @@ fn plan(number: u16, breaks: bool) -> LanePlan {
     }
 }
 
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
-        std::thread::park_timeout(Duration::from_millis(5));
-    }
-}
-
 fn card_loss(since_ns: i64) -> CaptureLoss {
     CaptureLoss { since_ns, at_ns: since_ns + 1, packets: 7, file: file_of_lanes(0, 2), place: LossPlace::Card }
 }
@@ -68,11 +61,11 @@ fn what_the_card_of_a_lane_that_broke_loses_is_still_told() {
     let engine = Engine::start(vec![plan(0, true), plan(1, false)], names, out).unwrap();
     let shared = Arc::clone(&engine.shared);
     let is_over = || lock(&shared.lost_later[0]).is_over;
-    until("the lane has said its last", is_over);
+    eventually("the lane has said its last", is_over);
     assert!(!engine.is_over());
     // As the cards do: the first lane of the interface is to tell it.
     shared.lost_elsewhere(0, card_loss(1000));
-    until("another lane takes it", || lock(&shared.lost_later[1]).losses.is_empty());
+    eventually("another lane takes it", || lock(&shared.lost_later[1]).losses.is_empty());
     engine.stop();
     assert!(!engine.join());
     store.join().unwrap();

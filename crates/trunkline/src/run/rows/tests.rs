@@ -3,6 +3,7 @@
 //! Test group: waits: for a store that comes back.
 
 use super::*;
+use crate::eventually::PATIENCE;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trunkline_kit::Id;
 use trunkline_store::row::{Charge, Loss};
@@ -207,7 +208,7 @@ fn who_keeps_rows_waits_until_they_are_committed_by_the_one_writer() {
     out.rows(rows(0..3)).unwrap();
     let asked = Instant::now();
     assert_eq!(asking.put(charges(0..5)), Ok(0));
-    assert!(asked.elapsed() < COMMIT_EVERY * 5);
+    assert!(asked.elapsed() < PATIENCE);
     let read = Store::open(folder.path(), Access::Read).unwrap();
     assert_eq!(read.charges(&Query::default()).unwrap().rows.len(), 5);
     // What comes again is there once.

@@ -1,5 +1,6 @@
 //! A browser for tests: as much of HTTP/1.0 as it takes, one cookie jar, the link that a program prints.
 
+use crate::eventually::{awaited, eventually};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -60,11 +61,7 @@ impl Shown {
     pub fn end(mut self) -> (ExitStatus, Vec<String>) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, Signal::TERM).unwrap();
-        let end = Instant::now() + PATIENCE;
-        while self.child.try_wait().unwrap().is_none() {
-            assert!(Instant::now() < end, "it does not end");
-            std::thread::park_timeout(Duration::from_millis(20));
-        }
+        eventually("it ends", || self.child.try_wait().unwrap().is_some());
         self.said.extend(self.lines.iter());
         (self.child.wait().unwrap(), std::mem::take(&mut self.said))
     }
@@ -169,15 +166,10 @@ impl Browser {
 
     /// Waits until an endpoint's answer is such.
     pub fn until(&mut self, path: &str, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-        let end = Instant::now() + PATIENCE;
-        loop {
+        awaited(what, || {
             let answer = self.json(path);
-            if is_so(&answer) {
-                return answer;
-            }
-            assert!(Instant::now() < end, "{what}: not so in time: {answer}");
-            std::thread::park_timeout(Duration::from_millis(100));
-        }
+            if is_so(&answer) { Ok(answer) } else { Err(answer) }
+        })
     }
 
     /// Calls that pass a filter, all pages.

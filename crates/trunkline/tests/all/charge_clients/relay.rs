@@ -1,11 +1,10 @@
 //! freeDiameter as a relay between clients and a node.
 
-use super::recorder::PATIENCE;
+use crate::eventually::awaited;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// Where Debian has it.
 pub const PROGRAM: &str = "/usr/bin/freeDiameterd";
@@ -33,7 +32,6 @@ impl Relay {
         Relay::with(folder, ports, "", list)
     }
 
-    #[expect(clippy::disallowed_methods, reason = "it does not say when it listens")]
     fn with(folder: &Path, ports: (u16, u16), peer: &str, list: &str) -> Relay {
         let port = ports.0;
         std::fs::write(folder.join("relay.conf"), configuration(folder, ports, peer)).expect("a file");
@@ -43,13 +41,12 @@ impl Relay {
         command.arg("-c").arg(folder.join("relay.conf")).stdin(Stdio::null());
         let child = command.stderr(log.try_clone().expect("a descriptor")).stdout(log).spawn().expect("freeDiameter");
         let mut relay = Relay { child };
-        let until = Instant::now() + PATIENCE;
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            let ended = relay.child.try_wait().expect("its state").is_some();
+        awaited("freeDiameter listens", || {
             let log = || std::fs::read_to_string(folder.join("relay.log")).unwrap_or_default();
-            assert!(!ended && Instant::now() < until, "freeDiameter does not listen: {}", log());
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            let ended = relay.child.try_wait().expect("its state").is_some();
+            assert!(!ended, "freeDiameter has ended: {}", log());
+            TcpStream::connect(("127.0.0.1", port)).map_err(|_| log())
+        });
         relay
     }
 }

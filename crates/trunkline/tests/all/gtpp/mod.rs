@@ -26,10 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const AGAIN: Duration = Duration::from_millis(200);
 const RELEASE_7: FormatVersion = FormatVersion { application: 1, release: 7, version: 5 };
 
-/// A port of UDP that nobody has.
-pub fn free_udp() -> u16 {
-    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
+pub use crate::ports::free_port as free_udp;
 
 /// What became of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //!
 //! Needs root and iproute2; without, it says so and the test is skipped.
 
+use crate::eventually::{PATIENCE, awaited};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_trunkline");
 
@@ -124,11 +125,7 @@ impl Wire {
 
     /// Waits until something is so.
     pub fn until(&self, what: &str, mut is_so: impl FnMut(&Wire) -> bool) {
-        let patience = Instant::now() + Duration::from_secs(60);
-        while !is_so(self) {
-            assert!(Instant::now() < patience, "{what}: not so after a minute\n{}", self.get("/metrics"));
-            std::thread::park_timeout(Duration::from_millis(50));
-        }
+        awaited(what, || if is_so(self) { Ok(()) } else { Err(self.get("/metrics")) });
     }
 
     /// Starts `trunkline run` and waits until it listens.
@@ -250,7 +247,7 @@ impl Running {
 
     fn wait_for(&mut self, what: &str, from: usize) {
         while self.said.len() == from || !self.said.last().is_some_and(|line| line.contains(what)) {
-            match self.lines.recv_timeout(Duration::from_secs(60)) {
+            match self.lines.recv_timeout(PATIENCE) {
                 Ok(line) => self.said.push(line),
                 Err(_) => panic!("it never said '{what}': {:#?}", self.said),
             }
