@@ -1,6 +1,6 @@
 //! Leaders and followers over genuine servers of NATS.
 //!
-//! Test group: alone: starts clusters of three servers and kills them.
+//! Test group: loads: starts clusters of three servers and kills them.
 
 use crate::eventually::awaited;
 use crate::nats_server;

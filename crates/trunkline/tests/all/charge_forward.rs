@@ -3,7 +3,7 @@
 //!
 //! `TRUNKLINE_KILLS=300 cargo test -p trunkline --test all charge_forward::` for the long run.
 //!
-//! Test group: alone: kills a node and gateways under load.
+//! Test group: loads: kills a node and gateways under load.
 
 use crate::eventually::awaited;
 use crate::gtpp;

@@ -1,7 +1,7 @@
 //! A charging node that serves GTP': quota by the load program, copies and kills among it; records of other nodes,
 //! each of which is in a file for billing once, whatever happens.
 //!
-//! Test group: alone: kills a gateway under load.
+//! Test group: loads: kills a gateway under load.
 
 use crate::eventually::eventually;
 use crate::gtpp;

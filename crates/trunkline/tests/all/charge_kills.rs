@@ -3,7 +3,7 @@
 //!
 //! `TRUNKLINE_KILLS=300 cargo test -p trunkline --test all charge_kills::` for the long run.
 //!
-//! Test group: alone: kills a node under load.
+//! Test group: loads: kills a node under load.
 
 use crate::gy;
 use gy::{Client, Node, Recorded, imsi};

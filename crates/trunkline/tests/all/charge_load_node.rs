@@ -1,7 +1,7 @@
 //! `trunkline charge load` against a charging node that is killed while it is loaded: what the load program was
 //! answered is what the node's ledger has charged, to the octet.
 //!
-//! Test group: alone: offers load to a node.
+//! Test group: loads: offers load to a node.
 
 use crate::gy;
 use gy::Node;

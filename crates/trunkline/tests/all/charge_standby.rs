@@ -4,7 +4,7 @@
 //!
 //! `TRUNKLINE_KILLS=300 cargo test -p trunkline --test all charge_standby::` for the long run.
 //!
-//! Test group: alone: starts clusters of three servers and kills leaders under load.
+//! Test group: loads: starts clusters of three servers and kills leaders under load.
 
 use crate::eventually::awaited;
 use crate::gtpp;

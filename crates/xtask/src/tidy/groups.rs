@@ -1,9 +1,11 @@
 //! Test groups: which tests may run beside others. A source file names the group of its tests, or of one test, in a
 //! comment with the reason; the runner's configuration gets a filter for each.
 //!
-//! * no group: the test computes; as many run at once as there are processors.
-//! * `waits`: the test mostly waits, for clocks or other programs; several run beside those that compute.
-//! * `alone`: the test loads the machine, measures, or fails when it does not get its share; nothing runs beside it.
+//! * no group: the test computes; two run at once, and those that wait beside them.
+//! * `waits`: the test mostly waits, for clocks or other programs, and takes no processor meanwhile.
+//! * `loads`: the test loads the machine, starts clusters, or kills what is under load: only tests that wait run
+//!   beside.
+//! * `alone`: the test measures; nothing runs beside it.
 //!
 //! `//! Test group: waits: polls every second` in the file's first comment is about all its tests, and those of modules
 //! below it; `// Test group: alone: measures memory` above a test is about that test.
@@ -21,12 +23,13 @@ const MADE_BELOW: &str =
 /// Written in two parts so that this file names no group.
 const MARK: &str = concat!("Test gr", "oup: ");
 /// The groups, with what the runner is told of their tests.
-const GROUPS: [(&str, &str); 2] = [
+const GROUPS: [(&str, &str); 3] = [
     ("alone", "threads-required = \"num-test-threads\"\npriority = -100\ntest-group = \"@global\"\n"),
-    ("waits", "priority = 100\ntest-group = \"@global\"\n"),
+    ("loads", "threads-required = 5\npriority = 100\ntest-group = \"loads\"\n"),
+    ("waits", "threads-required = 1\npriority = 50\ntest-group = \"@global\"\n"),
 ];
 /// All other tests, last.
-const REST: &str = "\n[[profile.default.overrides]]\nfilter = 'all()'\ntest-group = \"computes\"\n";
+const REST: &str = "\n[[profile.default.overrides]]\nfilter = 'all()'\nthreads-required = 3\n";
 
 /// A group that a file names.
 struct Named<'a> {
@@ -42,7 +45,7 @@ struct Named<'a> {
 pub fn check(texts: &[Text], findings: &mut Vec<Finding>) {
     for named in texts.iter().flat_map(named) {
         if !GROUPS.iter().any(|(group, _)| *group == named.group) {
-            let what = format!("'{}' is no test group: alone, waits, or none", named.group);
+            let what = format!("'{}' is no test group: alone, loads, waits, or none", named.group);
             findings.push(Finding::new(named.path, named.line, what));
         } else if named.reason.is_empty() {
             findings.push(Finding::new(named.path, named.line, "a test group needs its reason: \"alone: why\""));
@@ -155,9 +158,9 @@ mod tests {
         let one = format!("mod tests {{\n    // {}\n    #[test]\n    fn sleeps() {{}}\n}}\n", line("waits: a clock"));
         let one = text("crates/trunkline/src/run/mod.rs", &one);
         let made = made("[profile.default]\n", &[file, one]);
-        let first =
-            made.find("\n(binary_id(=trunkline::bin/trunkline) & test(/^run::(.*::)?sleeps$/))\n'''\npriority = 100");
-        let second = made.find("\n(binary_id(=trunkline-graph::all) & test(/^kill::/))\n'''\nthreads-required");
+        let first = made
+            .find("\n(binary_id(=trunkline::bin/trunkline) & test(/^run::(.*::)?sleeps$/))\n'''\nthreads-required = 1");
+        let second = made.find("\n(binary_id(=trunkline-graph::all) & test(/^kill::/))\n'''\nthreads-required = \"num");
         assert!(first.is_some() && first < second, "{made}");
     }
 
