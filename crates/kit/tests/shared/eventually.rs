@@ -1,5 +1,5 @@
-//! Waiting for what another thread or program does. The tests of all crates take this file in by its path: it is the one
-//! place where they sleep, but for those that crates/xtask/src/tidy/sleeps.txt lists.
+//! Waiting for what another thread or program does. The tests of all crates take this file in by its path: it is the
+//! one place where they sleep, but for those that crates/xtask/src/tidy/sleeps.txt lists.
 #![allow(dead_code, reason = "each crate takes what it needs")]
 
 use std::fmt::Debug;

@@ -281,8 +281,8 @@ fn what_is_recorded_is_followed_and_read_while_it_is_written() {
         }
         if expected.len() % 20_000 == 0 {
             let wish = Wish { span: Span::ALL, classes: Class::ALL.to_vec() };
-            // The disk may need a moment. When those of a minute are sealed and nothing of the next is flushed yet, none
-            // grows.
+            // The disk may need a moment. When those of a minute are sealed and nothing of the next is flushed yet,
+            // none grows.
             eventually("what was flushed is written", || recorder.stats().volumes[0].unwritten.is_none());
             let files = list(&data[0], 0, &wish).unwrap();
             growing += usize::from(files.iter().any(|f| f.growing));

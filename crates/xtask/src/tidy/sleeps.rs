@@ -1,6 +1,6 @@
-//! Sleeps in tests: a test that waits for time to pass relies on how fast the machine is. It waits for the event instead,
-//! with `eventually` of crates/kit/tests/shared, or drives the clock. The list names the files that sleep all the same,
-//! how often, and why; it only gets shorter.
+//! Sleeps in tests: a test that waits for time to pass relies on how fast the machine is. It waits for the event
+//! instead, with `eventually` of crates/kit/tests/shared, or drives the clock. The list names the files that sleep all
+//! the same, how often, and why; it only gets shorter.
 
 use super::{Finding, crate_of, lines};
 use crate::repository::{Repository, Text};
