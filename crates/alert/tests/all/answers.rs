@@ -57,7 +57,7 @@ command = "/bin/true"
 kind = "command"
 command = ["/bin/sh", "-c", "exit 3"]
 "#;
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 struct World {
     /// Ends before its folder does.

@@ -151,7 +151,7 @@ fn what_is_no_message_is_counted_and_the_node_goes_on() {
     let node = Node::start_with(folder.path(), &["--gtpp", &address, "--gtpp", &tcp, "--metrics", &at]);
     node.fill(ACCOUNTS, BALANCE);
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let sent = gtpp::hostile(&socket, &address);
     assert!(sent > 200, "{sent}");
     // A request for quota of a version above 0 is told which one it may have.
@@ -159,7 +159,7 @@ fn what_is_no_message_is_counted_and_the_node_goes_on() {
     let drain = |socket: &UdpSocket, room: &mut [u8]| {
         socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
         while socket.recv(room).is_ok() {}
-        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     };
     drain(&socket, &mut room);
     socket.send_to(&[0x4e, 18, 0, 0, 0, 9], &address).unwrap();
@@ -324,7 +324,7 @@ impl Ggsn {
     fn new(address: &str) -> Ggsn {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(address).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         Ggsn { socket, profile: Profile::default() }
     }
 

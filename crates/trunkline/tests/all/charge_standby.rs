@@ -123,8 +123,9 @@ impl<'a> Pair<'a> {
     }
 
     fn until(&self, done: impl Fn(&Pair<'_>) -> bool) {
-        let told = || self.nodes.each_ref().map(|node| (node.status(), node.said()));
-        awaited("they are that far", || if done(self) { Ok(()) } else { Err(Box::new(told())) });
+        // One that is stopped would not answer what it is asked.
+        let said = || self.nodes.each_ref().map(Node::said);
+        awaited("they are that far", || if done(self) { Ok(()) } else { Err(said()) });
     }
 
     /// Until both have the same entries; how many.

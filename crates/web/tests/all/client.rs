@@ -105,7 +105,7 @@ fn cookie_name(address: SocketAddr) -> String {
 /// Sends octets as they are and reads to the end.
 pub fn raw(address: SocketAddr, octets: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     // What is refused early may not be read to its end.
     let _ = stream.write_all(octets);
     let mut answer = Vec::new();

@@ -18,7 +18,7 @@ pub struct Feed(std::io::Lines<BufReader<TcpStream>>);
 impl Feed {
     pub fn open(client: &Client) -> Self {
         let mut stream = TcpStream::connect(client.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let (host, cookie) = (client.address, client.cookie_field());
         let more: String = client.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let ask = format!("GET /api/v1/live HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: gzip\r\n{more}{cookie}\r\n");

@@ -232,7 +232,7 @@ fn ask(client: &Client, method: &str, path: &str, body: &str) -> Answer {
 /// Whether the live feed begins.
 fn begins(client: &Client) -> bool {
     let mut stream = TcpStream::connect(client.address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let mut head = format!("GET /api/v1/live HTTP/1.1\r\nHost: {}\r\n", client.address);
     head += &client.cookie_field();
     for (name, value) in &client.headers {

@@ -78,7 +78,7 @@ impl Wire {
     /// Waits until both ends take packets, if both are up: the kernel sees to that some time later.
     fn wait(&self) {
         let both = || ["left", "right"].map(|end| facts(end).unwrap());
-        let until = Instant::now() + Duration::from_secs(5);
+        let until = Instant::now() + Duration::from_secs(60);
         while both().iter().all(|f| f.is_up) && !both().iter().all(|f| f.is_running) {
             assert!(Instant::now() < until, "the wire does not come up");
         }
@@ -197,7 +197,7 @@ pub fn now_ns() -> i64 {
 /// Reads until the ring says that something is wrong.
 pub fn wait_for_error(ring: &mut dyn Live) -> LiveError {
     let mut seen = Seen::default();
-    let until = Instant::now() + Duration::from_secs(5);
+    let until = Instant::now() + Duration::from_secs(60);
     while seen.errors.is_empty() && Instant::now() < until {
         read_once(ring, &mut seen, Duration::from_millis(100));
     }
@@ -206,7 +206,7 @@ pub fn wait_for_error(ring: &mut dyn Live) -> LiveError {
 
 /// Reads until the interface is back.
 pub fn wait_until_up(ring: &mut dyn Live) {
-    let until = Instant::now() + Duration::from_secs(5);
+    let until = Instant::now() + Duration::from_secs(60);
     while !ring.statistics().is_up && Instant::now() < until {
         assert_eq!(read_once(ring, &mut Seen::default(), Duration::from_millis(100)), Some(Next::Nothing));
     }

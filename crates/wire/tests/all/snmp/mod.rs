@@ -12,7 +12,7 @@ use trunkline_wire::snmp::usm::{AuthProtocol, Keys, MasterKey, PrivacyProtocol};
 use trunkline_wire::snmp::{ObjectId, Value, write_varbind};
 
 /// How long an answer is waited for that has to come.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 const AUTH_PASSWORD: &str = "authentic words";
 const PRIVACY_PASSWORD: &str = "private words";
 
