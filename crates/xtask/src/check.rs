@@ -131,7 +131,7 @@ impl Plan {
         if !self.tested.is_empty() {
             need_nextest(repository)?;
             let packages = self.packages(&self.tested);
-            let options = ["--locked", "--no-fail-fast", "--no-tests", "pass", "--status-level", "slow"];
+            let options = ["--locked", "--tests", "--no-fail-fast", "--no-tests", "pass", "--status-level", "slow"];
             let command = cargo(&["cargo", "nextest", "run"], &packages, &options);
             add("tests", listed(&self.tested), Work::Commands("", vec![command]));
         }
