@@ -11,6 +11,8 @@ use std::fmt::Write as _;
 const SKIPPED: &str = "SKIPPED: ";
 /// How a test says that it left out a part and tested the rest.
 const IN_PART: &str = "SKIPPED IN PART: ";
+/// Why a test has no result although nobody told the runner to leave it out.
+const LOST: &str = "listed and not run";
 
 /// One test.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,21 +52,29 @@ pub fn parse(name: &str, text: &str) -> Result<Vec<Case>, String> {
     let untold = failures_untold(root, &cases);
     cases.extend((0..untold).map(|_| Case {
         of: name.to_owned(),
-        name: format!("{name}: a test failed beside its subtests"),
+        name: format!("{name}: a failure that the file counts and that none of its tests has"),
         seconds: 0.0,
         outcome: Outcome::Failed,
     }));
-    Ok(cases)
+    match cases.is_empty() {
+        true => Err("1: there is no test in it".to_owned()),
+        false => Ok(cases),
+    }
 }
 
-/// node says of a test with subtests only how these ended; that it failed itself shows in the sum at the end alone,
-/// a comment that counts each test with a failed subtest, too.
+/// Failures that the file counts and no test in it has. nextest and vitest count in attributes of the root: there are
+/// more if a file of tests could not be loaded, or if a test failed first and passed then, and may not. node says of a
+/// test with subtests only how these ended; that it failed itself shows in the sum at the end alone, a comment that
+/// counts each test with a failed subtest, too.
 fn failures_untold(root: Node<'_, '_>, cases: &[Case]) -> usize {
+    let told = count(cases.iter())[1];
+    let number = |key: &str| root.attribute(key).and_then(|text| text.parse::<usize>().ok()).unwrap_or(0);
+    let of_root = (number("failures") + number("errors")).saturating_sub(told);
     let comments = root.children().filter(Node::is_comment).filter_map(|comment| comment.text());
     let failed = comments.filter_map(|text| text.trim().strip_prefix("fail ")?.parse::<usize>().ok()).sum::<usize>();
     let has_failed = |suite: &Node<'_, '_>| suite.descendants().any(|node| node.has_tag_name("failure"));
     let suites = root.descendants().filter(|node| node.has_tag_name("testsuite")).filter(has_failed).count();
-    failed.saturating_sub(suites + count(cases.iter())[1])
+    of_root.max(failed.saturating_sub(suites + told))
 }
 
 fn case(name: &str, nextest: bool, node: Node<'_, '_>) -> Result<Case, String> {
@@ -138,12 +148,17 @@ pub fn not_run(text: &str, ran: &[Case]) -> Result<Vec<Case>, String> {
                 continue;
             }
             let ignored = said.get("ignored") == Some(&Value::Bool(true));
-            let reason = if ignored { "marked #[ignore]: run by hand" } else { "listed and not run" };
+            let reason = if ignored { "marked #[ignore]: run by hand" } else { LOST };
             let of = program.split("::").next().unwrap_or(program).to_owned();
             unrun.push(Case { of, name, seconds: 0.0, outcome: Outcome::Skipped(reason.to_owned()) });
         }
     }
     Ok(unrun)
+}
+
+/// How many of these tests should have run.
+pub fn lost(unrun: &[Case]) -> usize {
+    unrun.iter().filter(|case| case.outcome == Outcome::Skipped(LOST.to_owned())).count()
 }
 
 /// `N passed, N failed, N skipped`; `lost` is added to those that failed.
@@ -286,7 +301,7 @@ SKIPPED IN PART: no Go
         assert_eq!(cases[2].outcome, Outcome::Skipped("no reason given".to_owned()));
         assert_eq!((cases[0].name.as_str(), cases[2].name.as_str()), ("browser: alerts > silence", "browser: later"));
         // 'silence', 'alerts' for it, and 'mine', which the file does not say.
-        assert_eq!(cases[4].name, "browser: a test failed beside its subtests");
+        assert_eq!(cases[4].name, "browser: a failure that the file counts and that none of its tests has");
         assert_eq!(sum(&cases, 0), "1 passed, 2 failed, 2 skipped");
     }
 
@@ -311,7 +326,21 @@ SKIPPED IN PART: no Go
                 ("trunkline-wire::all cdr::lost", skipped("listed and not run")),
             ]
         );
+        assert_eq!(lost(&unrun), 1);
         assert!(not_run("{\n}", &[]).unwrap_err().starts_with("1: no object 'rust-suites'"));
+    }
+
+    #[test]
+    fn failures_that_only_the_root_counts_are_failures() {
+        let report = |counts: &str, inside: &str| {
+            let text = format!("<testsuites {counts}><testcase name='a'>{inside}</testcase></testsuites>");
+            sum(&parse("x", &text).unwrap(), 0)
+        };
+        assert_eq!(report("failures='0' errors='1'", ""), "1 passed, 1 failed, 0 skipped");
+        assert_eq!(report("failures='1' errors='0'", "<failure/>"), "0 passed, 1 failed, 0 skipped");
+        assert_eq!(report("failures='1'", "<flakyFailure/>"), "1 passed, 1 failed, 0 skipped");
+        assert_eq!(report("", ""), "1 passed, 0 failed, 0 skipped");
+        assert_eq!(parse("x", "<testsuites tests='0'/>").unwrap_err(), "1: there is no test in it");
     }
 
     #[test]
