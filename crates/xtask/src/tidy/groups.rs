@@ -22,6 +22,8 @@ const MADE_BELOW: &str =
     "# Made by `cargo xtask tidy --fix` from the test groups named in sources: do not edit below.\n";
 /// Written in two parts so that this file names no group.
 const MARK: &str = concat!("Test gr", "oup: ");
+/// How a comment begins that names a group, rightly spelled or not, in small letters.
+const LIKE_MARK: &str = concat!("test gr", "oup");
 /// The groups, with what the runner is told of their tests.
 const GROUPS: [(&str, &str); 3] = [
     ("alone", "threads-required = \"num-test-threads\"\npriority = -100\ntest-group = \"@global\"\n"),
@@ -51,12 +53,35 @@ pub fn check(texts: &[Text], findings: &mut Vec<Finding>) {
             findings.push(Finding::new(named.path, named.line, "a test group needs its reason: \"alone: why\""));
         } else if place(named.path).is_none() {
             findings.push(Finding::new(named.path, named.line, "no test of a crate stands here"));
+        } else if named.test == Some("") {
+            findings.push(Finding::new(named.path, named.line, "no test follows: a test group stands above #[test]"));
+        }
+    }
+    for text in texts {
+        misspelled(text, findings);
+        let groups: Vec<_> = named(text).into_iter().filter(|named| named.test.is_none()).collect();
+        if let [first, second, ..] = &groups[..] {
+            let what = format!("the file has a test group already, in line {}", first.line);
+            findings.push(Finding::new(second.path, second.line, what));
         }
     }
     let Some(configuration) = texts.iter().find(|t| t.path == CONFIGURATION) else { return };
     if configuration.text != made(&configuration.text, texts) {
         let what = "its filters are not the groups that sources name: cargo xtask tidy --fix";
         findings.push(Finding::new(CONFIGURATION, 0, what));
+    }
+}
+
+/// Finds comments that should name a group and are not read as one.
+fn misspelled(text: &Text, findings: &mut Vec<Finding>) {
+    let rust = lines(text).filter(|_| text.path.ends_with(".rs"));
+    for (number, line) in rust.filter(|(_, line)| line.trim().starts_with("//")) {
+        let comment = line.trim().trim_start_matches(['/', '!']).trim();
+        let after = comment.get(LIKE_MARK.len()..).filter(|_| comment.to_lowercase().starts_with(LIKE_MARK));
+        let is_alike = after.is_some_and(|after| after.starts_with([':', ' ', '=', '-']) && after.contains([':', '=']));
+        if is_alike && !comment.starts_with(MARK) {
+            findings.push(Finding::new(&text.path, number, format!("a test group is written '{MARK}NAME: why'")));
+        }
     }
 }
 
@@ -106,8 +131,16 @@ fn named(text: &Text) -> Vec<Named<'_>> {
         };
         let (group, reason) = rest.split_once(':').unwrap_or((rest, ""));
         let test = (number > head).then(|| {
-            let mut functions = lines(text).skip(number).filter_map(|(_, line)| name_of_function(line.trim()));
-            functions.next().unwrap_or("")
+            // Comments and attributes may stand between, one of them that of a test.
+            let below = lines(text).skip(number).map(|(_, line)| line.trim());
+            let mut above = false;
+            let mut functions = below.map_while(|line| {
+                above |= line.starts_with("#[") && line.contains("test");
+                let function = name_of_function(line);
+                let goes_on = function.is_some() || line.is_empty() || line.starts_with("//") || line.starts_with('#');
+                goes_on.then_some(function)
+            });
+            functions.find_map(|function| function).filter(|_| above).unwrap_or("")
         });
         found.push(Named { path: &text.path, line: number, group: group.trim(), reason: reason.trim(), test });
     }
@@ -170,6 +203,25 @@ mod tests {
         let once = made("[profile.default]\n", &file);
         assert!(once.contains("binary_id(=trunkline-wire) & test(/^/)"), "{once}");
         assert_eq!(made(&once, &file), once);
+    }
+
+    #[test]
+    fn a_group_that_would_do_nothing_is_found() {
+        let why = line("waits: a clock");
+        let files = [
+            text("crates/wire/src/a.rs", &format!("use b;\n// {why}\nfn helper() {{}}\n#[test]\nfn c() {{}}\n")),
+            text("crates/wire/src/b.rs", &format!("use b;\n#[test]\nfn c() {{}}\n// {why}\n")),
+            text("crates/wire/src/c.rs", &format!("//! {why}\n//! {}\nuse b;\n", line("loads: all"))),
+            text("crates/wire/src/d.rs", &format!("//! {}\nuse b;\n", why.to_lowercase())),
+            text("crates/wire/src/e.rs", &format!("use b;\n// {why}\n/// Waits.\n#[tokio::test]\nasync fn c() {{}}\n")),
+        ];
+        let mut findings = Vec::new();
+        check(&files, &mut findings);
+        let found: Vec<_> = findings.iter().map(|finding| (finding.path.as_str(), finding.line)).collect();
+        let paths =
+            [("a", 2), ("b", 4), ("c", 2), ("d", 1)].map(|(file, at)| (format!("crates/wire/src/{file}.rs"), at));
+        assert_eq!(found, paths.iter().map(|(path, at)| (path.as_str(), *at)).collect::<Vec<_>>());
+        assert!(made("", &files).contains("test(/^e::(.*::)?c$/)"));
     }
 
     #[test]
