@@ -10,7 +10,7 @@
 //! `//! Test group: waits: polls every second` in the file's first comment is about all its tests, and those of modules
 //! below it; `// Test group: alone: measures memory` above a test is about that test.
 
-use super::{Finding, lines};
+use super::{Finding, lines, orphans};
 use crate::repository::{Repository, Text};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -45,7 +45,9 @@ struct Named<'a> {
 
 /// Checks that named groups exist, say why, and are what the runner is told.
 pub fn check(texts: &[Text], findings: &mut Vec<Finding>) {
+    let declared = orphans::declared(texts);
     for named in texts.iter().flat_map(named) {
+        let is_root = super::crate_of(named.path).is_some_and(|(_, inside)| orphans::is_root(inside));
         if !GROUPS.iter().any(|(group, _)| *group == named.group) {
             let what = format!("'{}' is no test group: alone, loads, waits, or none", named.group);
             findings.push(Finding::new(named.path, named.line, what));
@@ -55,6 +57,9 @@ pub fn check(texts: &[Text], findings: &mut Vec<Finding>) {
             findings.push(Finding::new(named.path, named.line, "no test of a crate stands here"));
         } else if named.test == Some("") {
             findings.push(Finding::new(named.path, named.line, "no test follows: a test group stands above #[test]"));
+        } else if !is_root && !declared.contains(named.path) {
+            let what = "the filter of this test group needs the module to be named like its file";
+            findings.push(Finding::new(named.path, named.line, what));
         }
     }
     for text in texts {
@@ -215,11 +220,13 @@ mod tests {
             text("crates/wire/src/d.rs", &format!("//! {}\nuse b;\n", why.to_lowercase())),
             text("crates/wire/src/e.rs", &format!("use b;\n// {why}\n/// Waits.\n#[tokio::test]\nasync fn c() {{}}\n")),
         ];
+        let root = text("crates/wire/src/lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\n#[path = \"e.rs\"]\nmod f;\n");
+        let files: Vec<Text> = files.into_iter().chain([root]).collect();
         let mut findings = Vec::new();
         check(&files, &mut findings);
         let found: Vec<_> = findings.iter().map(|finding| (finding.path.as_str(), finding.line)).collect();
-        let paths =
-            [("a", 2), ("b", 4), ("c", 2), ("d", 1)].map(|(file, at)| (format!("crates/wire/src/{file}.rs"), at));
+        let paths = [("a", 2), ("b", 4), ("e", 2), ("c", 2), ("d", 1)]
+            .map(|(file, at)| (format!("crates/wire/src/{file}.rs"), at));
         assert_eq!(found, paths.iter().map(|(path, at)| (path.as_str(), *at)).collect::<Vec<_>>());
         assert!(made("", &files).contains("test(/^e::(.*::)?c$/)"));
     }
