@@ -49,12 +49,16 @@ pub fn check(texts: &[Text], findings: &mut Vec<Finding>) {
     for named in texts.iter().flat_map(named) {
         let is_root = super::crate_of(named.path).is_some_and(|(_, inside)| orphans::is_root(inside));
         if !GROUPS.iter().any(|(group, _)| *group == named.group) {
-            let what = format!("'{}' is no test group: alone, loads, waits, or none", named.group);
+            let what = format!("unknown test group '{}': use alone, loads or waits", named.group);
             findings.push(Finding::new(named.path, named.line, what));
         } else if named.reason.is_empty() {
-            findings.push(Finding::new(named.path, named.line, "a test group needs its reason: \"alone: why\""));
+            findings.push(Finding::new(named.path, named.line, "a test group needs a reason: \"alone: why\""));
         } else if place(named.path).is_none() {
-            findings.push(Finding::new(named.path, named.line, "no test of a crate stands here"));
+            findings.push(Finding::new(
+                named.path,
+                named.line,
+                "a test group only works in crates/*/src and crates/*/tests/all",
+            ));
         } else if named.test == Some("") {
             findings.push(Finding::new(named.path, named.line, "no test follows: a test group stands above #[test]"));
         } else if !is_root && !declared.contains(named.path) {
@@ -72,7 +76,7 @@ pub fn check(texts: &[Text], findings: &mut Vec<Finding>) {
     }
     let Some(configuration) = texts.iter().find(|t| t.path == CONFIGURATION) else { return };
     if configuration.text != made(&configuration.text, texts) {
-        let what = "its filters are not the groups that sources name: cargo xtask tidy --fix";
+        let what = "its filters differ from the test groups in the sources: cargo xtask tidy --fix";
         findings.push(Finding::new(CONFIGURATION, 0, what));
     }
 }
@@ -241,8 +245,8 @@ mod tests {
         let mut findings = Vec::new();
         check(&files, &mut findings);
         let found: Vec<_> = findings.iter().map(Finding::to_string).collect();
-        assert!(found[0].starts_with("crates/wire/src/lib.rs:1: 'aloof' is no test group"), "{found:?}");
-        assert!(found[1].starts_with("crates/wire/src/sip.rs:1: a test group needs its reason"), "{found:?}");
-        assert!(found[2].starts_with("crates/wire/examples/sip.rs:1: no test of a crate"), "{found:?}");
+        assert!(found[0].starts_with("crates/wire/src/lib.rs:1: unknown test group 'aloof'"), "{found:?}");
+        assert!(found[1].starts_with("crates/wire/src/sip.rs:1: a test group needs a reason"), "{found:?}");
+        assert!(found[2].starts_with("crates/wire/examples/sip.rs:1: a test group only works in"), "{found:?}");
     }
 }
