@@ -68,10 +68,12 @@ pub fn check(texts: &[Text], findings: &mut Vec<Finding>) {
     }
     for text in texts {
         misspelled(text, findings);
-        let groups: Vec<_> = named(text).into_iter().filter(|named| named.test.is_none()).collect();
-        if let [first, second, ..] = &groups[..] {
-            let what = format!("the file has a test group already, in line {}", first.line);
-            findings.push(Finding::new(second.path, second.line, what));
+        let mut seen = BTreeMap::new();
+        for named in named(text) {
+            if let Some(first) = seen.insert(named.test, named.line) {
+                let what = format!("there is a test group for the same already, in line {first}");
+                findings.push(Finding::new(named.path, named.line, what));
+            }
         }
     }
     let Some(configuration) = texts.iter().find(|t| t.path == CONFIGURATION) else { return };
@@ -129,8 +131,6 @@ fn named(text: &Text) -> Vec<Named<'_>> {
     if !text.path.ends_with(".rs") || !text.text.contains(MARK) {
         return Vec::new();
     }
-    let is_comment = |line: &str| line.is_empty() || line.starts_with("//") || line.starts_with("#!");
-    let head = lines(text).find(|(_, line)| !is_comment(line.trim())).map_or(usize::MAX, |(number, _)| number);
     let mut found = Vec::new();
     for (number, line) in lines(text) {
         let Some(rest) =
@@ -139,7 +139,7 @@ fn named(text: &Text) -> Vec<Named<'_>> {
             continue;
         };
         let (group, reason) = rest.split_once(':').unwrap_or((rest, ""));
-        let test = (number > head).then(|| {
+        let test = (!line.trim().starts_with("//!")).then(|| {
             // Comments and attributes may stand between, one of them that of a test.
             let below = lines(text).skip(number).map(|(_, line)| line.trim());
             let mut above = false;
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn it_is_made_once_and_stays() {
-        let file = [text("crates/wire/src/lib.rs", &format!("// {}\n", line("waits: nothing")))];
+        let file = [text("crates/wire/src/lib.rs", &format!("//! {}\n", line("waits: nothing")))];
         let once = made("[profile.default]\n", &file);
         assert!(once.contains("binary_id(=trunkline-wire) & test(/^/)"), "{once}");
         assert_eq!(made(&once, &file), once);
@@ -222,17 +222,20 @@ mod tests {
             text("crates/wire/src/b.rs", &format!("use b;\n#[test]\nfn c() {{}}\n// {why}\n")),
             text("crates/wire/src/c.rs", &format!("//! {why}\n//! {}\nuse b;\n", line("loads: all"))),
             text("crates/wire/src/d.rs", &format!("//! {}\nuse b;\n", why.to_lowercase())),
+            text("crates/wire/src/g.rs", &format!("// {why}\n// {why}\n#[test]\nfn c() {{}}\n#[test]\nfn d() {{}}\n")),
             text("crates/wire/src/e.rs", &format!("use b;\n// {why}\n/// Waits.\n#[tokio::test]\nasync fn c() {{}}\n")),
         ];
-        let root = text("crates/wire/src/lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\n#[path = \"e.rs\"]\nmod f;\n");
+        let root =
+            text("crates/wire/src/lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\nmod g;\n#[path = \"e.rs\"]\nmod f;\n");
         let files: Vec<Text> = files.into_iter().chain([root]).collect();
         let mut findings = Vec::new();
         check(&files, &mut findings);
         let found: Vec<_> = findings.iter().map(|finding| (finding.path.as_str(), finding.line)).collect();
-        let paths = [("a", 2), ("b", 4), ("e", 2), ("c", 2), ("d", 1)]
+        let paths = [("a", 2), ("b", 4), ("e", 2), ("c", 2), ("d", 1), ("g", 2)]
             .map(|(file, at)| (format!("crates/wire/src/{file}.rs"), at));
         assert_eq!(found, paths.iter().map(|(path, at)| (path.as_str(), *at)).collect::<Vec<_>>());
-        assert!(made("", &files).contains("test(/^e::(.*::)?c$/)"));
+        let made = made("", &files);
+        assert!(made.contains("test(/^e::(.*::)?c$/)") && made.contains("test(/^g::(.*::)?c$/)"), "{made}");
     }
 
     #[test]
