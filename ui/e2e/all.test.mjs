@@ -1,7 +1,9 @@
 // The pages in a browser, against the program: `npm run e2e`. Needs TRUNKLINE_BIN and Chromium; skips without, and says
-// so. Each line of the outer suite has a program of its own; they run at the same time, and the longest ones begin first.
+// so, but fails in CI. Each line of the outer suite has a program of its own; they run at the same time, and the longest
+// ones begin first.
 
-import { after, before, describe } from "node:test";
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
 import { alertTests } from "./alerts.mjs";
 import { cacheTests } from "./cache.mjs";
 import { callTests } from "./call.mjs";
@@ -26,6 +28,7 @@ const ALL_MS = 900_000;
 const world = {};
 const why = missing();
 if (why) console.log(`# the browser tests are skipped: ${why}`);
+if (why && process.env.CI) test("what the browser tests need is there", () => assert.fail(why));
 
 sizeTests();
 

@@ -171,7 +171,9 @@ impl Plan {
         let pages = (!self.pages).then(|| "the tests of the pages".to_owned());
         let tests: Vec<String> = others.into_iter().chain(pages).chain(["browser tests".to_owned()]).collect();
         let tests = tests.join(", ");
-        format!("{tests}, loom's models: make test; cargo deny: make lint; accuracy: cargo xtask accuracy")
+        format!(
+            "{tests}, loom's models: make test; cargo deny: make lint; peers: make peers; accuracy: cargo xtask accuracy"
+        )
     }
 }
 

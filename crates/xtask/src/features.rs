@@ -28,9 +28,9 @@ pub fn command(repository: &Repository, options: &[String]) -> Result<bool, Stri
     }
     findings.iter().for_each(|finding| println!("{finding}"));
     match findings.len() {
-        0 => println!("features: each crate alone has those of the workspace"),
+        0 => println!("features: the same for each crate alone as for the workspace"),
         count => {
-            println!("features: {count} are built once more for a crate alone: ask for what they lack in {MANIFEST}")
+            println!("features: {count} would be compiled again for one crate alone: add what they lack to {MANIFEST}")
         }
     }
     Ok(findings.is_empty())

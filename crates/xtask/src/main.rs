@@ -27,7 +27,8 @@ cargo xtask loom [NAME ...]     what threads meet at, in every order that loom f
 cargo xtask loom --breaks [WORD ...]
                                the same with the code broken on purpose: each break must be found
 cargo xtask features           whether -p CRATE builds foreign crates as the workspace does, or all once more
-cargo xtask times [--steps FILE] [--table FILE] [--timings FILE] ... [--junit NAME=FILE] ... [--list FILE] [--write]
+cargo xtask times [--steps FILE] [--table FILE] [--timings FILE] ... [--junit NAME=FILE] ... [--list FILE]
+                               [--failed] [--write]
                                what a run of .ci/run took and how many tests passed; --write renews .ci/times.tsv
 cargo xtask soak cache [--minutes 20] [--program FILE]
                                servers with little memory under load for long: nothing wrong, memory flat

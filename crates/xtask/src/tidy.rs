@@ -7,6 +7,7 @@ mod layers;
 mod length;
 mod links;
 mod names;
+mod orphans;
 mod sleeps;
 mod source;
 mod width;
@@ -78,6 +79,7 @@ fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     layers::check(&texts, &mut findings);
     length::check(&texts, &mut findings);
     sleeps::check(&texts, &mut findings);
+    orphans::check(&texts, &mut findings);
     breaks::check(&texts, &mut findings);
     fuzz::check(repository, &paths, &texts, &mut findings);
     groups::check(&texts, &mut findings);

@@ -19,7 +19,7 @@ const TABLE: &str = ".ci/times.tsv";
 /// Tests that are named as the slowest.
 const SLOWEST: usize = 10;
 const USAGE: &str = "cargo xtask times [--steps FILE] [--table FILE] [--timings FILE] ... [--junit NAME=FILE] ... \
-                     [--list FILE] [--write]";
+                     [--list FILE] [--failed] [--write]";
 
 /// The files that are read. Relative paths begin at the root of the repository.
 #[derive(Debug, PartialEq)]
@@ -32,6 +32,8 @@ struct Options {
     junit: Vec<(String, PathBuf)>,
     /// What `cargo nextest list --message-format json` says: it also knows the tests that did not run.
     list: Option<PathBuf>,
+    /// Whether something failed before, perhaps outside of the steps.
+    failed: bool,
     write: bool,
 }
 
@@ -52,20 +54,24 @@ pub fn command(repository: &Repository, options: &[String]) -> Result<bool, Stri
         println!("{notice}");
     }
     for problem in &problems {
-        println!("{}", problem.text);
+        println!("{problem}: it is counted as a test that failed");
     }
-    let lost = problems.iter().filter(|problem| problem.of_tests).count();
     let failed = cases.iter().any(|case| case.outcome == Outcome::Failed);
-    let unexplained = steps::unexplained(&steps, failed || lost > 0);
-    for step in &unexplained {
-        println!("step '{step}' FAILED and no test did: it is counted as one that failed");
+    let mut lost = problems.len();
+    for step in steps::unexplained(&steps, failed || lost > 0) {
+        println!("step '{step}' FAILED and no test did: it is counted as a test that failed");
+        lost += 1;
+    }
+    if options.failed && !failed && lost == 0 {
+        println!("a command FAILED outside of the steps: it is counted as a test that failed");
+        lost += 1;
     }
     let written = if options.write { write(repository, &options.table, &steps) } else { Ok(()) };
     if let Err(reason) = &written {
         println!("{reason}");
     }
-    println!("{}", results::sum(&cases, lost + unexplained.len()));
-    Ok(problems.is_empty() && unexplained.is_empty() && written.is_ok() && !failed)
+    println!("{}", results::sum(&cases, lost));
+    Ok(lost == 0 && written.is_ok() && !failed)
 }
 
 impl Options {
@@ -76,12 +82,18 @@ impl Options {
             timings: Vec::new(),
             junit: Vec::new(),
             list: None,
+            failed: false,
             write: false,
         };
         let mut rest = options.iter();
         while let Some(option) = rest.next() {
-            if option == "--write" {
-                parsed.write = true;
+            let flag = match option.as_str() {
+                "--write" => Some(&mut parsed.write),
+                "--failed" => Some(&mut parsed.failed),
+                _ => None,
+            };
+            if let Some(flag) = flag {
+                *flag = true;
                 continue;
             }
             let value =
@@ -102,14 +114,6 @@ impl Options {
     }
 }
 
-/// A file that could not be used.
-struct Problem {
-    /// The file, the place in it, and what is wrong.
-    text: String,
-    /// Whether it should have held results of tests, and so counts as a test that failed.
-    of_tests: bool,
-}
-
 /// Reads and parses a file.
 fn read<T>(repository: &Repository, path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, String> {
     let text = std::fs::read_to_string(repository.path(".").join(path));
@@ -117,12 +121,12 @@ fn read<T>(repository: &Repository, path: &Path, parse: impl FnOnce(&str) -> Res
     parse(&text).map_err(|error| format!("{}:{error}", path.display()))
 }
 
-fn told<T>(result: Result<T, String>, problems: &mut Vec<Problem>) -> Option<T> {
-    result.map_err(|text| problems.push(Problem { text, of_tests: false })).ok()
+fn told<T>(result: Result<T, String>, problems: &mut Vec<String>) -> Option<T> {
+    result.map_err(|problem| problems.push(problem)).ok()
 }
 
 /// The committed table; with `--write` there need not be one yet.
-fn committed(repository: &Repository, options: &Options, problems: &mut Vec<Problem>) -> BTreeMap<String, f64> {
+fn committed(repository: &Repository, options: &Options, problems: &mut Vec<String>) -> BTreeMap<String, f64> {
     if options.write && !repository.path(".").join(&options.table).exists() {
         return BTreeMap::new();
     }
@@ -136,7 +140,7 @@ fn write(repository: &Repository, table: &Path, steps: &[Step]) -> Result<(), St
     Ok(())
 }
 
-fn print_compiled(repository: &Repository, timings: &[PathBuf], problems: &mut Vec<Problem>) {
+fn print_compiled(repository: &Repository, timings: &[PathBuf], problems: &mut Vec<String>) {
     let read = |path: &PathBuf| told(read(repository, path, compile::parse), problems);
     let units: Vec<Unit> = timings.iter().filter_map(read).flatten().collect();
     if !units.is_empty() {
@@ -144,21 +148,27 @@ fn print_compiled(repository: &Repository, timings: &[PathBuf], problems: &mut V
     }
 }
 
-/// The tests of all files. A file that is missing or wrong counts as a test that failed.
-fn cases(repository: &Repository, options: &Options, problems: &mut Vec<Problem>) -> Vec<Case> {
+/// The tests of all files, and those of the list that did not run. If all files could be read, tests that are missing
+/// are a problem of its own; else the file that could not be read explains them.
+fn cases(repository: &Repository, options: &Options, problems: &mut Vec<String>) -> Vec<Case> {
     let mut cases = Vec::new();
+    let mut read_all = true;
     for (name, path) in &options.junit {
         match read(repository, path, |text| results::parse(name, text)) {
             Ok(found) => cases.extend(found),
-            Err(text) => problems.push(Problem {
-                text: format!("{text}: no results of the tests '{name}': it is counted as one that failed"),
-                of_tests: true,
-            }),
+            Err(problem) => {
+                problems.push(format!("{problem}: no results of the tests '{name}'"));
+                read_all = false;
+            }
         }
     }
     if let Some(path) = &options.list {
-        let unrun = told(read(repository, path, |text| results::not_run(text, &cases)), problems);
-        cases.extend(unrun.into_iter().flatten());
+        let unrun = told(read(repository, path, |text| results::not_run(text, &cases)), problems).unwrap_or_default();
+        let lost = results::lost(&unrun);
+        if lost > 0 && read_all {
+            problems.push(format!("{}: tests that did not run: {lost}", path.display()));
+        }
+        cases.extend(unrun);
     }
     cases
 }
@@ -188,10 +198,13 @@ mod tests {
     #[test]
     fn options_are_read() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let options = Options::parse(&words("--junit pages=a.xml --timings t.html --write --list l.json")).unwrap();
+        let options = "--junit pages=a.xml --timings t.html --write --list l.json --failed";
+        let options = Options::parse(&words(options)).unwrap();
         assert_eq!(options.junit, [("pages".to_owned(), PathBuf::from("a.xml"))]);
         assert_eq!((options.timings, options.list), (vec!["t.html".into()], Some("l.json".into())));
-        assert!(options.write && options.steps == Path::new(STEPS) && options.table == Path::new(TABLE));
+        assert!(
+            options.write && options.failed && options.steps == Path::new(STEPS) && options.table == Path::new(TABLE)
+        );
         assert!(Options::parse(&words("--junit a.xml")).unwrap_err().contains("'a.xml' is not NAME=FILE"));
         assert!(Options::parse(&words("--steps")).unwrap_err().contains("its value is missing"));
     }
@@ -203,10 +216,10 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_missing_counts_as_a_failed_test() {
+    fn a_file_that_is_missing_is_a_problem() {
         let options = Options::parse(&["--junit".to_owned(), "pages=target/no/such.xml".to_owned()]).unwrap();
         let mut problems = Vec::new();
         assert!(cases(&Repository::here(), &options, &mut problems).is_empty());
-        assert!(problems[0].of_tests && problems[0].text.starts_with("target/no/such.xml: No such file"));
+        assert!(problems[0].starts_with("target/no/such.xml: No such file"));
     }
 }

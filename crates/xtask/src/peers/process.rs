@@ -143,7 +143,7 @@ mod tests {
     fn behind_the_fence_is_only_a_loopback_interface() {
         let fence = match fence() {
             Ok(fence) => fence,
-            Err(reason) => return println!("skipped: {reason}"),
+            Err(reason) => return println!("SKIPPED: {reason}"),
         };
         let output = fenced(&fence, Path::new("ip")).args(["-oneline", "-brief", "link"]).output().unwrap();
         let names = String::from_utf8(output.stdout).unwrap();

@@ -10,7 +10,7 @@
 //! `//! Test group: waits: polls every second` in the file's first comment is about all its tests, and those of modules
 //! below it; `// Test group: alone: measures memory` above a test is about that test.
 
-use super::{Finding, lines};
+use super::{Finding, lines, orphans};
 use crate::repository::{Repository, Text};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -22,6 +22,8 @@ const MADE_BELOW: &str =
     "# Made by `cargo xtask tidy --fix` from the test groups named in sources: do not edit below.\n";
 /// Written in two parts so that this file names no group.
 const MARK: &str = concat!("Test gr", "oup: ");
+/// How a comment begins that names a group, rightly spelled or not, in small letters.
+const LIKE_MARK: &str = concat!("test gr", "oup");
 /// The groups, with what the runner is told of their tests.
 const GROUPS: [(&str, &str); 3] = [
     ("alone", "threads-required = \"num-test-threads\"\npriority = -100\ntest-group = \"@global\"\n"),
@@ -43,20 +45,54 @@ struct Named<'a> {
 
 /// Checks that named groups exist, say why, and are what the runner is told.
 pub fn check(texts: &[Text], findings: &mut Vec<Finding>) {
+    let declared = orphans::declared(texts);
     for named in texts.iter().flat_map(named) {
+        let is_root = super::crate_of(named.path).is_some_and(|(_, inside)| orphans::is_root(inside));
         if !GROUPS.iter().any(|(group, _)| *group == named.group) {
-            let what = format!("'{}' is no test group: alone, loads, waits, or none", named.group);
+            let what = format!("unknown test group '{}': use alone, loads or waits", named.group);
             findings.push(Finding::new(named.path, named.line, what));
         } else if named.reason.is_empty() {
-            findings.push(Finding::new(named.path, named.line, "a test group needs its reason: \"alone: why\""));
+            findings.push(Finding::new(named.path, named.line, "a test group needs a reason: \"alone: why\""));
         } else if place(named.path).is_none() {
-            findings.push(Finding::new(named.path, named.line, "no test of a crate stands here"));
+            findings.push(Finding::new(
+                named.path,
+                named.line,
+                "a test group only works in crates/*/src and crates/*/tests/all",
+            ));
+        } else if named.test == Some("") {
+            findings.push(Finding::new(named.path, named.line, "no test follows: a test group stands above #[test]"));
+        } else if !is_root && !declared.contains(named.path) {
+            let what = "the filter of this test group needs the module to be named like its file";
+            findings.push(Finding::new(named.path, named.line, what));
+        }
+    }
+    for text in texts {
+        misspelled(text, findings);
+        let mut seen = BTreeMap::new();
+        for named in named(text) {
+            if let Some(first) = seen.insert(named.test, named.line) {
+                let what = format!("there is a test group for the same already, in line {first}");
+                findings.push(Finding::new(named.path, named.line, what));
+            }
         }
     }
     let Some(configuration) = texts.iter().find(|t| t.path == CONFIGURATION) else { return };
     if configuration.text != made(&configuration.text, texts) {
-        let what = "its filters are not the groups that sources name: cargo xtask tidy --fix";
+        let what = "its filters differ from the test groups in the sources: cargo xtask tidy --fix";
         findings.push(Finding::new(CONFIGURATION, 0, what));
+    }
+}
+
+/// Finds comments that should name a group and are not read as one.
+fn misspelled(text: &Text, findings: &mut Vec<Finding>) {
+    let rust = lines(text).filter(|_| text.path.ends_with(".rs"));
+    for (number, line) in rust.filter(|(_, line)| line.trim().starts_with("//")) {
+        let comment = line.trim().trim_start_matches(['/', '!']).trim();
+        let after = comment.get(LIKE_MARK.len()..).filter(|_| comment.to_lowercase().starts_with(LIKE_MARK));
+        let is_alike = after.is_some_and(|after| after.starts_with([':', ' ', '=', '-']) && after.contains([':', '=']));
+        if is_alike && !comment.starts_with(MARK) {
+            findings.push(Finding::new(&text.path, number, format!("a test group is written '{MARK}NAME: why'")));
+        }
     }
 }
 
@@ -95,8 +131,6 @@ fn named(text: &Text) -> Vec<Named<'_>> {
     if !text.path.ends_with(".rs") || !text.text.contains(MARK) {
         return Vec::new();
     }
-    let is_comment = |line: &str| line.is_empty() || line.starts_with("//") || line.starts_with("#!");
-    let head = lines(text).find(|(_, line)| !is_comment(line.trim())).map_or(usize::MAX, |(number, _)| number);
     let mut found = Vec::new();
     for (number, line) in lines(text) {
         let Some(rest) =
@@ -105,9 +139,17 @@ fn named(text: &Text) -> Vec<Named<'_>> {
             continue;
         };
         let (group, reason) = rest.split_once(':').unwrap_or((rest, ""));
-        let test = (number > head).then(|| {
-            let mut functions = lines(text).skip(number).filter_map(|(_, line)| name_of_function(line.trim()));
-            functions.next().unwrap_or("")
+        let test = (!line.trim().starts_with("//!")).then(|| {
+            // Comments and attributes may stand between, one of them that of a test.
+            let below = lines(text).skip(number).map(|(_, line)| line.trim());
+            let mut above = false;
+            let mut functions = below.map_while(|line| {
+                above |= line.starts_with("#[") && line.contains("test");
+                let function = name_of_function(line);
+                let goes_on = function.is_some() || line.is_empty() || line.starts_with("//") || line.starts_with('#');
+                goes_on.then_some(function)
+            });
+            functions.find_map(|function| function).filter(|_| above).unwrap_or("")
         });
         found.push(Named { path: &text.path, line: number, group: group.trim(), reason: reason.trim(), test });
     }
@@ -166,10 +208,34 @@ mod tests {
 
     #[test]
     fn it_is_made_once_and_stays() {
-        let file = [text("crates/wire/src/lib.rs", &format!("// {}\n", line("waits: nothing")))];
+        let file = [text("crates/wire/src/lib.rs", &format!("//! {}\n", line("waits: nothing")))];
         let once = made("[profile.default]\n", &file);
         assert!(once.contains("binary_id(=trunkline-wire) & test(/^/)"), "{once}");
         assert_eq!(made(&once, &file), once);
+    }
+
+    #[test]
+    fn a_group_that_would_do_nothing_is_found() {
+        let why = line("waits: a clock");
+        let files = [
+            text("crates/wire/src/a.rs", &format!("use b;\n// {why}\nfn helper() {{}}\n#[test]\nfn c() {{}}\n")),
+            text("crates/wire/src/b.rs", &format!("use b;\n#[test]\nfn c() {{}}\n// {why}\n")),
+            text("crates/wire/src/c.rs", &format!("//! {why}\n//! {}\nuse b;\n", line("loads: all"))),
+            text("crates/wire/src/d.rs", &format!("//! {}\nuse b;\n", why.to_lowercase())),
+            text("crates/wire/src/g.rs", &format!("// {why}\n// {why}\n#[test]\nfn c() {{}}\n#[test]\nfn d() {{}}\n")),
+            text("crates/wire/src/e.rs", &format!("use b;\n// {why}\n/// Waits.\n#[tokio::test]\nasync fn c() {{}}\n")),
+        ];
+        let root =
+            text("crates/wire/src/lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\nmod g;\n#[path = \"e.rs\"]\nmod f;\n");
+        let files: Vec<Text> = files.into_iter().chain([root]).collect();
+        let mut findings = Vec::new();
+        check(&files, &mut findings);
+        let found: Vec<_> = findings.iter().map(|finding| (finding.path.as_str(), finding.line)).collect();
+        let paths = [("a", 2), ("b", 4), ("e", 2), ("c", 2), ("d", 1), ("g", 2)]
+            .map(|(file, at)| (format!("crates/wire/src/{file}.rs"), at));
+        assert_eq!(found, paths.iter().map(|(path, at)| (path.as_str(), *at)).collect::<Vec<_>>());
+        let made = made("", &files);
+        assert!(made.contains("test(/^e::(.*::)?c$/)") && made.contains("test(/^g::(.*::)?c$/)"), "{made}");
     }
 
     #[test]
@@ -182,8 +248,8 @@ mod tests {
         let mut findings = Vec::new();
         check(&files, &mut findings);
         let found: Vec<_> = findings.iter().map(Finding::to_string).collect();
-        assert!(found[0].starts_with("crates/wire/src/lib.rs:1: 'aloof' is no test group"), "{found:?}");
-        assert!(found[1].starts_with("crates/wire/src/sip.rs:1: a test group needs its reason"), "{found:?}");
-        assert!(found[2].starts_with("crates/wire/examples/sip.rs:1: no test of a crate"), "{found:?}");
+        assert!(found[0].starts_with("crates/wire/src/lib.rs:1: unknown test group 'aloof'"), "{found:?}");
+        assert!(found[1].starts_with("crates/wire/src/sip.rs:1: a test group needs a reason"), "{found:?}");
+        assert!(found[2].starts_with("crates/wire/examples/sip.rs:1: a test group only works in"), "{found:?}");
     }
 }

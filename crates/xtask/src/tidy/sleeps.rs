@@ -80,7 +80,11 @@ fn sleeping(texts: &[Text]) -> impl Iterator<Item = (&str, Vec<usize>)> {
 fn test_lines(text: &Text) -> impl Iterator<Item = (usize, &str)> {
     let inside = crate_of(&text.path).map_or("", |(_, inside)| inside);
     let is_rust = inside.ends_with(".rs");
-    let is_test = inside.starts_with("tests/") || inside.contains("/tests/") || inside.ends_with("/tests.rs");
+    let file = inside.rsplit('/').next().unwrap_or(inside);
+    let is_test = inside.starts_with("tests/")
+        || inside.contains("/tests/")
+        || matches!(file, "test.rs" | "tests.rs")
+        || file.ends_with("_tests.rs");
     let begins = lines(text)
         .zip(lines(text).skip(1))
         .find(|((_, line), (_, next))| line.trim() == "#[cfg(test)]" && is_module(next))
@@ -144,8 +148,10 @@ mod tests {
             let found = found(&[text(PATH, &format!("fn f() {{\n{sleeps}}}\n"))]);
             assert!(found[0].starts_with("crates/a/tests/all/b.rs:2: a test that sleeps"), "{found:?}");
         }
-        for place in ["crates/a/src/b/tests.rs", "crates/a/src/b/tests/world.rs"] {
-            assert_eq!(found(&[text(place, SLEEP)]).len(), 1, "{place}");
+        for place in
+            ["b/tests.rs", "b/tests/world.rs", "b/test.rs", "b_tests.rs"].map(|file| format!("crates/a/src/{file}"))
+        {
+            assert_eq!(found(&[text(&place, SLEEP)]).len(), 1, "{place}");
         }
     }
 

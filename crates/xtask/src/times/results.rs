@@ -11,6 +11,8 @@ use std::fmt::Write as _;
 const SKIPPED: &str = "SKIPPED: ";
 /// How a test says that it left out a part and tested the rest.
 const IN_PART: &str = "SKIPPED IN PART: ";
+/// Why a test has no result although nobody told the runner to leave it out.
+const LOST: &str = "listed and not run";
 
 /// One test.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,21 +52,29 @@ pub fn parse(name: &str, text: &str) -> Result<Vec<Case>, String> {
     let untold = failures_untold(root, &cases);
     cases.extend((0..untold).map(|_| Case {
         of: name.to_owned(),
-        name: format!("{name}: a test failed beside its subtests"),
+        name: format!("{name}: a failure that the file counts and that none of its tests has"),
         seconds: 0.0,
         outcome: Outcome::Failed,
     }));
-    Ok(cases)
+    match cases.is_empty() {
+        true => Err("1: there is no test in it".to_owned()),
+        false => Ok(cases),
+    }
 }
 
-/// node says of a test with subtests only how these ended; that it failed itself shows in the sum at the end alone,
-/// a comment that counts each test with a failed subtest, too.
+/// Failures that the file counts and no test in it has. nextest and vitest count in attributes of the root: there are
+/// more if a file of tests could not be loaded, or if a test failed first and passed then, and may not. node says of a
+/// test with subtests only how these ended; that it failed itself shows in the sum at the end alone, a comment that
+/// counts each test with a failed subtest, too.
 fn failures_untold(root: Node<'_, '_>, cases: &[Case]) -> usize {
+    let told = count(cases.iter())[1];
+    let number = |key: &str| root.attribute(key).and_then(|text| text.parse::<usize>().ok()).unwrap_or(0);
+    let of_root = (number("failures") + number("errors")).saturating_sub(told);
     let comments = root.children().filter(Node::is_comment).filter_map(|comment| comment.text());
     let failed = comments.filter_map(|text| text.trim().strip_prefix("fail ")?.parse::<usize>().ok()).sum::<usize>();
     let has_failed = |suite: &Node<'_, '_>| suite.descendants().any(|node| node.has_tag_name("failure"));
     let suites = root.descendants().filter(|node| node.has_tag_name("testsuite")).filter(has_failed).count();
-    failed.saturating_sub(suites + count(cases.iter())[1])
+    of_root.max(failed.saturating_sub(suites + told))
 }
 
 fn case(name: &str, nextest: bool, node: Node<'_, '_>) -> Result<Case, String> {
@@ -85,7 +95,12 @@ fn case(name: &str, nextest: bool, node: Node<'_, '_>) -> Result<Case, String> {
             format!("{name}: {}", path.join(" > "))
         }
     };
-    Ok(Case { of: of.to_owned(), name: full, seconds, outcome: outcome(node) })
+    // node gives a file of tests a line of its own if it ended before one of them had: well, as far as node knows.
+    let outcome = match outcome(node) {
+        Outcome::Passed if !nextest && test.ends_with(".test.mjs") => Outcome::Failed,
+        other => other,
+    };
+    Ok(Case { of: of.to_owned(), name: full, seconds, outcome })
 }
 
 fn outcome(node: Node<'_, '_>) -> Outcome {
@@ -132,18 +147,26 @@ pub fn not_run(text: &str, ran: &[Case]) -> Result<Vec<Case>, String> {
     for (program, suite) in suites {
         let tests = suite.get("testcases").and_then(Value::as_object);
         let tests = tests.ok_or_else(|| format!("1: 'rust-suites' '{program}': no object 'testcases'"))?;
-        for (test, said) in tests {
+        // A filter of the runner's configuration leaves out all of it.
+        let is_listed = suite.get("status").is_none_or(|status| status == "listed");
+        let left_out = (!is_listed).then(|| ("*".to_owned(), Value::Null));
+        for (test, said) in tests.iter().chain(left_out.iter().map(|(test, said)| (test, said))) {
             let name = format!("{program} {test}");
             if ran.contains(name.as_str()) {
                 continue;
             }
             let ignored = said.get("ignored") == Some(&Value::Bool(true));
-            let reason = if ignored { "marked #[ignore]: run by hand" } else { "listed and not run" };
+            let reason = if ignored { "marked #[ignore]: run by hand" } else { LOST };
             let of = program.split("::").next().unwrap_or(program).to_owned();
             unrun.push(Case { of, name, seconds: 0.0, outcome: Outcome::Skipped(reason.to_owned()) });
         }
     }
     Ok(unrun)
+}
+
+/// How many of these tests should have run.
+pub fn lost(unrun: &[Case]) -> usize {
+    unrun.iter().filter(|case| case.outcome == Outcome::Skipped(LOST.to_owned())).count()
 }
 
 /// `N passed, N failed, N skipped`; `lost` is added to those that failed.
@@ -286,8 +309,14 @@ SKIPPED IN PART: no Go
         assert_eq!(cases[2].outcome, Outcome::Skipped("no reason given".to_owned()));
         assert_eq!((cases[0].name.as_str(), cases[2].name.as_str()), ("browser: alerts > silence", "browser: later"));
         // 'silence', 'alerts' for it, and 'mine', which the file does not say.
-        assert_eq!(cases[4].name, "browser: a test failed beside its subtests");
+        assert_eq!(cases[4].name, "browser: a failure that the file counts and that none of its tests has");
         assert_eq!(sum(&cases, 0), "1 passed, 2 failed, 2 skipped");
+    }
+
+    #[test]
+    fn a_file_that_ended_before_its_tests_has_failed() {
+        let text = "<testsuites><testcase name='/ui/e2e/all.test.mjs' time='0.1' classname='test'/></testsuites>";
+        assert_eq!(sum(&parse("browser", text).unwrap(), 0), "0 passed, 1 failed, 0 skipped");
     }
 
     #[test]
@@ -300,7 +329,7 @@ SKIPPED IN PART: no Go
     #[test]
     fn tests_that_did_not_run_are_skipped() {
         let list = r#"{"rust-suites": {"trunkline-wire::all": {"testcases": {
-            "cdr::bad": {"ignored": false}, "cdr::long": {"ignored": true}, "cdr::lost": {"ignored": false}}}}}"#;
+            "cdr::bad": {"ignored": false}, "cdr::long": {"ignored": true}, "cdr::lost": {"ignored": false}}}, "trunkline-wire::cut": {"status": "skipped", "testcases": {}}}}"#;
         let unrun = not_run(list, &parse("rust", NEXTEST).unwrap()).unwrap();
         let shown: Vec<_> = unrun.iter().map(|case| (case.name.as_str(), case.outcome.clone())).collect();
         let skipped = |reason: &str| Outcome::Skipped(reason.to_owned());
@@ -309,9 +338,24 @@ SKIPPED IN PART: no Go
             [
                 ("trunkline-wire::all cdr::long", skipped("marked #[ignore]: run by hand")),
                 ("trunkline-wire::all cdr::lost", skipped("listed and not run")),
+                ("trunkline-wire::cut *", skipped("listed and not run")),
             ]
         );
+        assert_eq!(lost(&unrun), 2);
         assert!(not_run("{\n}", &[]).unwrap_err().starts_with("1: no object 'rust-suites'"));
+    }
+
+    #[test]
+    fn failures_that_only_the_root_counts_are_failures() {
+        let report = |counts: &str, inside: &str| {
+            let text = format!("<testsuites {counts}><testcase name='a'>{inside}</testcase></testsuites>");
+            sum(&parse("x", &text).unwrap(), 0)
+        };
+        assert_eq!(report("failures='0' errors='1'", ""), "1 passed, 1 failed, 0 skipped");
+        assert_eq!(report("failures='1' errors='0'", "<failure/>"), "0 passed, 1 failed, 0 skipped");
+        assert_eq!(report("failures='1'", "<flakyFailure/>"), "1 passed, 1 failed, 0 skipped");
+        assert_eq!(report("", ""), "1 passed, 0 failed, 0 skipped");
+        assert_eq!(parse("x", "<testsuites tests='0'/>").unwrap_err(), "1: there is no test in it");
     }
 
     #[test]

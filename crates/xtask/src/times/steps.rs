@@ -130,7 +130,7 @@ pub fn compare(steps: &[Step], table: &BTreeMap<String, f64>, file: &str) -> Vec
                     if *before > 0.0 { format!("{:.0} % more", (now / before - 1.0) * 100.0) } else { "more".into() };
                 notices.push(format!(
                     "step '{}' took {now:.0} CPU s, {more} than the {before:.0} s of {file}; \
-                     if that is meant: cargo xtask times --write",
+                     if that is expected: cargo xtask times --write",
                     step.name
                 ));
             }
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(
             compare(&steps, &table, ".ci/times.tsv"),
             [
-                "step 'test' took 812 CPU s, 24 % more than the 655 s of .ci/times.tsv; if that is meant: \
+                "step 'test' took 812 CPU s, 24 % more than the 655 s of .ci/times.tsv; if that is expected: \
                  cargo xtask times --write",
                 "step 'fuzz' of .ci/times.tsv did not run; if it is gone: cargo xtask times --write",
             ]

@@ -206,7 +206,7 @@ fn tool(program: &str, arguments: &[&str], input: &str) -> Option<String> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let Ok(mut child) = command.spawn() else {
-        println!("skipped: no {program}");
+        println!("SKIPPED IN PART: no {program}");
         return None;
     };
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
