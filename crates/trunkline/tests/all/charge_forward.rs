@@ -24,7 +24,7 @@ use trunkline_kit::random::Random;
 const KILLS: u64 = 16;
 const ACCOUNTS: u64 = 50;
 const BALANCE: i64 = 900_000_000;
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Records are cut and files are closed so often that ends meet them.
 const CDR: [&str; 12] = [
     "--cdr-cut-volume",

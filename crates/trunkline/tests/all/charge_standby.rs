@@ -30,7 +30,7 @@ const CLIENTS: u64 = 4;
 /// Accounts of a client, one subscriber each.
 const ACCOUNTS: u64 = 25;
 const BALANCE: i64 = 900_000_000;
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(120);
 const NAMES: [&str; 2] = ["north", "south"];
 
 /// Records are cut and files are closed so often that ends meet them. The second node would cut them otherwise: who

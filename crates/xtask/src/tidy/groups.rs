@@ -3,8 +3,8 @@
 //!
 //! * no group: the test computes; two run at once, and those that wait beside them.
 //! * `waits`: the test mostly waits, for clocks or other programs, and takes no processor meanwhile.
-//! * `loads`: the test loads the machine, starts clusters, or kills what is under load: only tests that wait run
-//!   beside.
+//! * `loads`: the test loads the machine, starts clusters, or kills what is under load: one at a time, as if it
+//!   computed.
 //! * `alone`: the test measures; nothing runs beside it.
 //!
 //! `//! Test group: waits: polls every second` in the file's first comment is about all its tests, and those of modules
@@ -27,7 +27,7 @@ const LIKE_MARK: &str = concat!("test gr", "oup");
 /// The groups, with what the runner is told of their tests.
 const GROUPS: [(&str, &str); 3] = [
     ("alone", "threads-required = \"num-test-threads\"\npriority = -100\ntest-group = \"@global\"\n"),
-    ("loads", "threads-required = 5\npriority = 100\ntest-group = \"loads\"\n"),
+    ("loads", "threads-required = 3\npriority = 100\ntest-group = \"loads\"\n"),
     ("waits", "threads-required = 1\npriority = 50\ntest-group = \"@global\"\n"),
 ];
 /// All other tests, last.
