@@ -199,7 +199,7 @@ fn judge(peer: &Peer, log: &Path, verdict: &mut Verdict) -> (Outcome, String) {
         if differs.contains(&known.check.as_str()) {
             verdict.known.push(format!("{}: {}", known.check, known.reason));
         } else {
-            wrong.push(format!("'{}' differs no more: drop it from known in {}", known.check, peer::FILE));
+            wrong.push(format!("'{}' now agrees: remove it from [[known]] in {}", known.check, peer::FILE));
         }
     }
     let unknown = differs.iter().filter(|name| peer.known.iter().all(|known| known.check != **name)).count();
@@ -324,7 +324,7 @@ mod tests {
         let verdict = judged(&known, "echo 'differs code: 1'; echo 'differs state: 1'; echo 5 calls");
         assert_eq!(verdict.outcome, Outcome::Failed);
         let verdict = judged(&known, "echo 5 calls");
-        assert_eq!(verdict.note, "'code' differs no more: drop it from known in peer.toml");
+        assert_eq!(verdict.note, "'code' now agrees: remove it from [[known]] in peer.toml");
         assert_eq!(verdict.outcome, Outcome::Failed);
     }
 

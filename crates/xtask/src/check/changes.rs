@@ -38,7 +38,8 @@ impl Changes {
             return Ok(Changes { paths, compared_with });
         }
         let last = ["show", "-m", "--first-parent", "--name-only", "--no-renames", "--format=", "-z", "HEAD"];
-        let compared_with = "the commit before the last one, as nothing changed since".to_owned();
+        let compared_with =
+            "the commit before the last one: nothing changed since, so the last commit is checked".to_owned();
         Ok(Changes { paths: sorted(&git(repository, &last)?), compared_with })
     }
 }

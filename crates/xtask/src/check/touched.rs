@@ -145,7 +145,7 @@ impl Touched {
         if let Some(paths) = &self.pages {
             line("the pages", paths);
         }
-        for (what, paths) in [("scripts", &self.scripts), ("what only tidy reads", &self.others)] {
+        for (what, paths) in [("scripts", &self.scripts), ("other files, which only tidy checks", &self.others)] {
             if !paths.is_empty() {
                 line(what, paths);
             }
@@ -226,7 +226,7 @@ mod tests {
             told,
             "touched: all crates (Cargo.lock)\n\
              touched: graph (crates/graph/a, crates/graph/b and 1 more)\n\
-             touched: what only tidy reads (README.md)\n"
+             touched: other files, which only tidy checks (README.md)\n"
         );
     }
 }

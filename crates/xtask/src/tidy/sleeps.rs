@@ -27,7 +27,11 @@ pub fn check(texts: &[Text], findings: &mut Vec<Finding>) {
                 Finding::new(path, *line, what)
             })),
             Some(entry) if places.len() > entry.most => {
-                let what = format!("{} sleeps, and {LIST} allows {}: it only shrinks", places.len(), entry.most);
+                let what = format!(
+                    "{} sleeps, and {LIST} allows {}: remove one, the list may not grow",
+                    places.len(),
+                    entry.most
+                );
                 findings.push(Finding::new(path, 0, what));
             }
             Some(entry) if places.len() < entry.most => {
