@@ -2,7 +2,7 @@
 //!
 //! Needs root and iproute2; without, it says so and is skipped.
 //!
-//! Test group: waits: replays captures at their own pace.
+//! Test group: alone: replays captures at their own pace, and compares each packet.
 
 use crate::wire;
 use rustix::process::Signal;
