@@ -150,7 +150,7 @@ fn a_disk_that_became_read_only() {
 fn what_arrives_after_all_is_not_told_as_lost() {
     let bench = Bench::new(|o| Options { whole: Some(whole), ..o });
     // While the first write is on its way, the others queue up; when it has ended, several are sent at once.
-    bench.faults.set(Fault { write_delay: Duration::from_secs(3600), ..Fault::default() });
+    bench.faults.set(Fault { write_delay: Duration::from_secs(5), ..Fault::default() });
     let (mut writer, mut pattern) = (bench.writer(), Pattern::new(9));
     for _ in 0..3000 {
         pattern.append(&mut writer, 0).unwrap();
