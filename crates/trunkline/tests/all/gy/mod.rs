@@ -126,6 +126,12 @@ impl Node {
         serde_json::from_slice(&done.stdout).ok()
     }
 
+    /// Stops it where it is, without an end: what is sent to it now is not answered.
+    pub fn freeze(&self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::STOP).expect("a signal");
+    }
+
     pub fn kill(&mut self) {
         self.child.kill().expect("killed");
         self.child.wait().expect("its end");
