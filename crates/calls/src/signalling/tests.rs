@@ -121,7 +121,7 @@ fn the_cause_that_a_refusal_gives_is_in_the_verdict() {
     let closed = play.only_call();
     assert_eq!(closed.call.reason, "Service Unavailable");
     let case =
-        crate::verdict::Case { call: &closed.call, facts: &closed.facts, media_seen: false, tap: &Default::default() };
+        crate::verdict::Case { call: &closed.call, facts: &closed.facts, evidence: &[], media_seen: false, tap: &Default::default() };
     let verdict = crate::verdict::judge(&case).unwrap();
     assert!(verdict.text.ends_with("It says: Q.850 cause 34: No circuit available."), "{}", verdict.text);
 }
