@@ -94,7 +94,8 @@ pub struct Analyzer {
     clock_rate: u32,
     types: [u8; PAYLOAD_TYPES_MAX],
     types_seen: u8,
-    spells: Spells,
+    /// Kept apart until a second type comes.
+    spells: Option<Box<Spells>>,
     speech: Option<&'static Codec>,
 }
 
@@ -195,7 +196,7 @@ impl Analyzer {
             clock_rate: 0,
             types: [NO_TYPE; PAYLOAD_TYPES_MAX],
             types_seen: 0,
-            spells: Spells::default(),
+            spells: None,
             speech: None,
         }
     }
@@ -495,7 +496,7 @@ impl Analyzer {
 
     /// The counts of types, with what came of the one in hand until so many packets were there.
     fn spells_until(&self, packets: u64) -> Spells {
-        let mut spells = self.spells;
+        let mut spells = self.spells.as_deref().copied().unwrap_or(Spells { at: Some(0), ..Spells::default() });
         if let Some(at) = spells.at.map(usize::from) {
             spells.packets[at] = spells.packets[at].saturating_add(narrow(packets.saturating_sub(spells.before)));
             let ms = self.last_ns.saturating_sub(self.first_ns) / 1_000_000;
@@ -504,19 +505,28 @@ impl Analyzer {
         spells
     }
 
+    /// Notes that another type comes: the packet in hand is counted already, and is of that type.
+    fn end_spell(&mut self, payload_type: u8) {
+        let before = self.packets.saturating_sub(1);
+        let place = self.types[..usize::from(self.types_seen)].iter().position(|t| *t == payload_type);
+        if self.types_seen > 1 || place.is_none() {
+            let spells = Spells { at: place.map(|at| at as u8), before, ..self.spells_until(before) };
+            match &mut self.spells {
+                Some(kept) => **kept = spells,
+                None => self.spells = Some(Box::new(spells)),
+            }
+        }
+    }
+
     #[cold]
     fn change_payload(&mut self, payload_type: u8) {
         self.payload_type = payload_type;
-        // The packet in hand is counted, and it is of the new type.
-        let before = self.packets.saturating_sub(1);
-        self.spells = self.spells_until(before);
         let seen = usize::from(self.types_seen);
         if !self.types[..seen].contains(&payload_type) && seen < PAYLOAD_TYPES_MAX {
             self.types[seen] = payload_type;
             self.types_seen += 1;
         }
-        let place = self.types[..usize::from(self.types_seen)].iter().position(|t| *t == payload_type);
-        (self.spells.at, self.spells.before) = (place.map(|at| at as u8), before);
+        self.end_spell(payload_type);
         let payload = self.payloads.get(payload_type);
         let clock_rate = payload.map_or(0, |p| p.clock_rate);
         self.kind = match payload.map(|p| p.media) {

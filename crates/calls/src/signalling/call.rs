@@ -201,7 +201,9 @@ impl Call {
         (*last_text, *reason) = Default::default();
         let Call { bye_ns, ringing_ns, answer_ns, .. } = self;
         (*bye_ns, *ringing_ns, *answer_ns) = (None, None, None);
-        let Call { messages, texts, hosts, prints, files, facts, announced, names, invites, dialogs, negotiation, .. } = self;
+        let Call {
+            messages, texts, hosts, prints, files, facts, announced, names, invites, dialogs, negotiation, ..
+        } = self;
         negotiation.clear();
         invites.clear();
         dialogs.clear();

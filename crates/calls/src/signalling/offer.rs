@@ -8,10 +8,10 @@ use crate::media::{Announcement, Notice, Numbered};
 use crate::payload::PayloadMap;
 use core::hash::{BuildHasher, Hasher};
 use hashbrown::{DefaultHashBuilder, HashMap};
+use smallvec::SmallVec;
 use std::sync::Arc;
 use trunkline_audio::codec;
 use trunkline_store::row::Direction;
-use smallvec::SmallVec;
 use trunkline_wire::{Address, Endpoint, sdp};
 
 /// Payload maps kept to be shared between calls; beyond it the table is emptied, maps in use stay with their streams.
@@ -269,7 +269,8 @@ impl Offer<'_> {
         let mut all: SmallVec<[(Endpoint, Rtp); 4]> = SmallVec::new();
         for (media, rtp) in sections {
             let shared = bundled.filter(|_| is_bundled(session, media));
-            for endpoint in endpoints(media, self.from).chain(shared.into_iter().flat_map(|m| endpoints(m, self.from))) {
+            for endpoint in endpoints(media, self.from).chain(shared.into_iter().flat_map(|m| endpoints(m, self.from)))
+            {
                 match all.iter_mut().find(|(known, _)| *known == endpoint) {
                     Some((_, known)) => known.payloads = maps.merge(&known.payloads, &rtp.payloads),
                     None => all.push((endpoint, rtp.clone())),

@@ -204,7 +204,8 @@ mod tests {
 
     fn told(rule: fn(&Case<'_>) -> Option<Verdict>, call: &Call) -> Option<(String, Vec<u64>)> {
         let facts = Facts::default();
-        rule(&Case { call, facts: &facts, evidence: &[], media_seen: true, tap: &Default::default() }).map(|v| (v.text, v.packets))
+        rule(&Case { call, facts: &facts, evidence: &[], media_seen: true, tap: &Default::default() })
+            .map(|v| (v.text, v.packets))
     }
 
     #[test]

@@ -65,3 +65,34 @@ fn the_end_of_one_dialog_is_not_the_end_of_the_other() {
     assert!((9 * SECOND_NS..11 * SECOND_NS).contains(&talk_ns), "{talk_ns}");
     assert!(rows.streams.is_empty(), "{} streams without a call", rows.streams.len());
 }
+
+#[test]
+fn every_media_section_is_read() {
+    use CallState::Completed;
+    let right = |case: &str, kind: Option<&'static str>| {
+        let Some(rows) = rows(case) else { return None };
+        let told: Vec<_> = rows.calls.iter().map(|c| (c.state, c.verdict.as_ref().map(|v| v.kind.clone()))).collect();
+        assert_eq!(told, [(Completed, kind.map(str::to_owned))], "{case}");
+        Some(rows)
+    };
+    let codecs = |rows: &Rows| {
+        let mut codecs: Vec<_> = rows.calls[0].streams.iter().map(|s| s.codec.clone()).collect();
+        codecs.sort();
+        codecs
+    };
+    // Audio and video on ports of their own, and on one (RFC 9143).
+    for case in ["c24c", "c24"] {
+        let Some(rows) = right(case, None) else { return };
+        assert_eq!(codecs(&rows), ["VP8", "VP8", "opus", "opus"], "{case}");
+        let scored = rows.calls[0].streams.iter().filter(|s| s.mos.vm_f1.is_some()).count();
+        assert_eq!(scored, 2, "{case}");
+    }
+    // Video came of the callee, and no audio.
+    right("c23", Some("one-way-audio"));
+    // Of two audio sections the answer takes the second; the callee is silent.
+    let rows = right("a20", Some("one-way-audio")).unwrap();
+    let text = &rows.calls[0].verdict.as_ref().unwrap().text;
+    assert!(text.ends_with("The caller asked for audio at 198.51.100.10:16466."), "{text}");
+    // The answer takes PCMA alone, and PCMU is sent all the same.
+    right("c47", Some("codec-mismatch"));
+}
