@@ -198,7 +198,8 @@ impl<'a> Joiner<'a> {
         call.files = files.iter().map(|f| self.names.name(*f)).collect();
         let case = ledger::Case { facts, evidence: &evidence, files, deadline_ns: *deadline_ns, at_end };
         let tap = ledger::ledger(call, &case, &self.losses);
-        call.verdict = verdict::judge(&verdict::Case { call, facts, media_seen: self.streams > 0, tap: &tap });
+        let media_seen = self.streams > 0;
+        call.verdict = verdict::judge(&verdict::Case { call, facts, evidence: &evidence, media_seen, tap: &tap });
     }
 }
 

@@ -519,6 +519,7 @@ impl Tracked {
             reported_ns: self.analyzer.reported_ns(),
             scoring: self.analyzer.scoring(),
             received: self.received.into_vec(),
+            types: self.analyzer.typed(),
             files: (self.file, self.file_last),
             lane: None,
         };

@@ -22,6 +22,16 @@ pub const HOSTS_PER_CALL_MAX: usize = 32;
 /// Octets of remarks kept for one ladder.
 pub const TEXTS_PER_CALL_MAX: usize = 16 * 1024;
 
+/// INVITE transactions followed in one call. Beyond it the oldest that is over is forgotten; where all are pending a
+/// further one is counted and not followed.
+pub const INVITES_PER_CALL_MAX: usize = 32;
+
+/// Dialogs of one call, and calling sides of its legs, that are told apart. Further ones are taken for the last.
+pub const DIALOGS_PER_CALL_MAX: usize = 16;
+
+/// Media sections of the offers of one call that are laid against answers; further ones are not.
+pub const OFFERS_PER_CALL_MAX: usize = 16;
+
 /// Media endpoints announced by one call. Further ones are counted and not followed.
 pub const ENDPOINTS_PER_CALL_MAX: usize = 64;
 

@@ -57,6 +57,31 @@ impl PayloadMap {
         self.insert(payload_type, name, clock_rate, true);
     }
 
+    /// Takes all that another map says of payload types that this one knows nothing of.
+    pub fn add(&mut self, other: &PayloadMap) {
+        for payload_type in 0..128u8 {
+            let at = other.index[usize::from(payload_type)];
+            let Some(payload) = other.payloads.get(usize::from(at)) else { continue };
+            let place = &mut self.index[usize::from(payload_type)];
+            if *place == UNKNOWN && self.payloads.len() < PAYLOADS_MAX {
+                *place = self.payloads.len() as u8;
+                self.payloads.push(payload.clone());
+            }
+        }
+    }
+
+    /// Those of our `types` (a bit each) that stand for a codec which is among `theirs` by the other map, whatever its
+    /// number there (RFC 3264 section 6.1). What no map knows is the same if it has the same number.
+    pub fn in_common(&self, types: u128, other: &PayloadMap, theirs: u128) -> u128 {
+        let each = |types: u128| (0..128u8).filter(move |t| types & 1 << t != 0);
+        let same = |ours: u8, their: u8| match (self.get(ours), other.get(their)) {
+            (Some(a), Some(b)) => a.clock_rate == b.clock_rate && a.name.eq_ignore_ascii_case(&b.name),
+            (None, None) => ours == their,
+            _ => false,
+        };
+        each(types).filter(|ours| each(theirs).any(|their| same(*ours, their))).fold(0, |all, t| all | 1 << t)
+    }
+
     /// Takes `a=ptime`: milliseconds of a packet, until packets tell.
     pub fn set_packet_ms(&mut self, ms: u16) {
         self.packet_ms = ms;
@@ -121,6 +146,31 @@ mod tests {
         assert_eq!(map.get(13).unwrap().media, Media::ComfortNoise);
         assert_eq!(map.get(101), None);
         assert_eq!(PayloadMap::standard().get(101).unwrap().media, Media::Event);
+    }
+
+    #[test]
+    fn maps_of_one_endpoint_are_one_map() {
+        let mut map = PayloadMap::new(Media::Audio);
+        map.map(111, "opus", 48000);
+        let mut video = PayloadMap::new(Media::Video);
+        video.map(111, "H264", 90000);
+        video.map(96, "x-something", 90000);
+        map.add(&video);
+        assert_eq!((map.name(111), map.get(96).unwrap().media), ("opus".into(), Media::Video));
+    }
+
+    #[test]
+    fn a_codec_is_the_same_whatever_its_number() {
+        let mut ours = PayloadMap::new(Media::Audio);
+        ours.map(96, "opus", 48000);
+        ours.map(97, "telephone-event", 48000);
+        let mut theirs = PayloadMap::new(Media::Audio);
+        theirs.map(111, "OPUS", 48000);
+        theirs.map(97, "telephone-event", 8000);
+        let types = |list: &[u8]| list.iter().fold(0u128, |all, t| all | 1 << t);
+        let (mine, their) = (types(&[0, 8, 96, 97, 120]), types(&[8, 111, 97, 120]));
+        assert_eq!(ours.in_common(mine, &theirs, their), types(&[8, 96, 120]));
+        assert_eq!(theirs.in_common(their, &ours, mine), types(&[8, 111, 120]));
     }
 
     #[test]

@@ -94,6 +94,8 @@ pub struct Analyzer {
     clock_rate: u32,
     types: [u8; PAYLOAD_TYPES_MAX],
     types_seen: u8,
+    /// Kept apart until a second type comes.
+    spells: Option<Box<Spells>>,
     speech: Option<&'static Codec>,
 }
 
@@ -124,6 +126,30 @@ enum Kind {
 struct Rare {
     events: Events,
     gaps: Gaps,
+}
+
+/// A payload type of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Typed {
+    /// Its number.
+    pub payload_type: u8,
+    /// What it carries; none if neither SDP nor RFC 3551 says.
+    pub media: Option<Media>,
+    /// Packets that carried it, copies included.
+    pub packets: u64,
+    /// When it was last seen, nanoseconds since 1970.
+    pub last_ns: i64,
+}
+
+/// How much of a stream was of which payload type: counted when it changes, by the places of [`Analyzer`]'s `types`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spells {
+    packets: [u32; PAYLOAD_TYPES_MAX],
+    /// Milliseconds since the first packet.
+    last_ms: [u32; PAYLOAD_TYPES_MAX],
+    /// The place of the type in hand, and the packets before it.
+    at: Option<u8>,
+    before: u64,
 }
 
 /// Counts at the start of the interval.
@@ -170,6 +196,7 @@ impl Analyzer {
             clock_rate: 0,
             types: [NO_TYPE; PAYLOAD_TYPES_MAX],
             types_seen: 0,
+            spells: None,
             speech: None,
         }
     }
@@ -455,6 +482,42 @@ impl Analyzer {
         }
     }
 
+    /// What is known of its payload types, in order of appearance; at most [`PAYLOAD_TYPES_MAX`].
+    pub fn typed(&self) -> Vec<Typed> {
+        let spells = self.spells_until(self.packets);
+        let typed = |(place, payload_type): (usize, &u8)| Typed {
+            payload_type: *payload_type,
+            media: self.payloads.get(*payload_type).map(|p| p.media),
+            packets: spells.packets[place].into(),
+            last_ns: self.first_ns.saturating_add(i64::from(spells.last_ms[place]) * 1_000_000),
+        };
+        self.types[..usize::from(self.types_seen)].iter().enumerate().map(typed).collect()
+    }
+
+    /// The counts of types, with what came of the one in hand until so many packets were there.
+    fn spells_until(&self, packets: u64) -> Spells {
+        let mut spells = self.spells.as_deref().copied().unwrap_or(Spells { at: Some(0), ..Spells::default() });
+        if let Some(at) = spells.at.map(usize::from) {
+            spells.packets[at] = spells.packets[at].saturating_add(narrow(packets.saturating_sub(spells.before)));
+            let ms = self.last_ns.saturating_sub(self.first_ns) / 1_000_000;
+            spells.last_ms[at] = u32::try_from(ms).unwrap_or(u32::MAX);
+        }
+        spells
+    }
+
+    /// Notes that another type comes: the packet in hand is counted already, and is of that type.
+    fn end_spell(&mut self, payload_type: u8) {
+        let before = self.packets.saturating_sub(1);
+        let place = self.types[..usize::from(self.types_seen)].iter().position(|t| *t == payload_type);
+        if self.types_seen > 1 || place.is_none() {
+            let spells = Spells { at: place.map(|at| at as u8), before, ..self.spells_until(before) };
+            match &mut self.spells {
+                Some(kept) => **kept = spells,
+                None => self.spells = Some(Box::new(spells)),
+            }
+        }
+    }
+
     #[cold]
     fn change_payload(&mut self, payload_type: u8) {
         self.payload_type = payload_type;
@@ -463,6 +526,7 @@ impl Analyzer {
             self.types[seen] = payload_type;
             self.types_seen += 1;
         }
+        self.end_spell(payload_type);
         let payload = self.payloads.get(payload_type);
         let clock_rate = payload.map_or(0, |p| p.clock_rate);
         self.kind = match payload.map(|p| p.media) {

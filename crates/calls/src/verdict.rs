@@ -7,7 +7,7 @@
 mod audio;
 mod setup;
 
-use crate::ledger::Tap;
+use crate::ledger::{Evidence, Tap};
 use crate::signalling::Facts;
 use crate::signalling::Registering;
 use trunkline_store::row::{Call, Message, Verdict};
@@ -18,6 +18,8 @@ pub struct Case<'a> {
     pub call: &'a Call,
     /// What signalling told besides.
     pub facts: &'a Facts,
+    /// What is known of each of its streams besides, in their order.
+    pub evidence: &'a [Evidence],
     /// Media was seen in this input: where there is none at all, its absence says nothing.
     pub media_seen: bool,
     /// What the tap did to it.

@@ -39,6 +39,10 @@ impl Ledger {
         self.messages += 1;
         self.retransmissions += u32::from(step.repeats);
         match (step.method, step.status) {
+            // Another try: what was refused before ends nothing while it is pending.
+            (Method::Invite, 0) if !step.repeats && step.hop == 0 && self.answer.is_none() => {
+                (self.final_response, self.provisional, self.cancelled) = (None, 0, false);
+            }
             (Method::Invite, 0) => {}
             (Method::Invite, status) => self.answered(status, at_ns),
             (Method::Cancel, 0) => self.cancelled = true,

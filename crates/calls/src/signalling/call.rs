@@ -1,6 +1,10 @@
 //! One call: what its messages told so far.
 
+use super::dialogs::{Dialogs, Tags};
 use super::facts::Facts;
+use super::invites::{Invite, Invites, Key, Pending};
+use super::negotiation::Negotiation;
+use super::offer::Role;
 use super::remark::Remark;
 use super::up::CallUp;
 use super::{Closed, Incoming, REMARK_SEPARATOR, push_lossy, usual};
@@ -71,18 +75,16 @@ pub struct Call {
     /// When it is closed if nothing more comes, nanoseconds since 1970.
     pub deadline_ns: i64,
     last_ns: i64,
-    /// Hash of the From tag of the first INVITE: what tells caller from callee.
-    caller_tag: u64,
-    /// Status of the first 2xx to INVITE, of the last other final, of the last provisional; 0 if none.
+    /// Status of the first 2xx to INVITE; 0 if none.
     accepted: u16,
-    refused: u16,
-    provisional: u16,
     /// Octets of the reason phrase of the last message that was kept.
     phrase: u16,
     bye_answered: bool,
-    cancelled_final: bool,
     hangup: Hangup,
     bye_ns: Option<i64>,
+    /// What counts until it is accepted.
+    invites: Invites,
+    dialogs: Dialogs,
     messages: Vec<row::Message>,
     /// Texts of the messages.
     texts: String,
@@ -98,10 +100,8 @@ pub struct Call {
     pub facts: Facts,
     ringing_ns: Option<i64>,
     answer_ns: Option<i64>,
-    cancel_ns: Option<i64>,
-    final_ns: Option<i64>,
-    /// The texts of the three statuses.
-    reasons: [Reason; 3],
+    /// The text of the 2xx.
+    reason: Reason,
     start_ns: i64,
     src: Endpoint,
     dst: Endpoint,
@@ -110,12 +110,14 @@ pub struct Call {
     /// Endpoints that were announced, by whom and with which payload map, so that a repeated SDP is not announced
     /// again.
     pub announced: SmallVec<[(Endpoint, Direction, usize); 2]>,
+    /// Offers, to be laid against answers.
+    pub negotiation: Negotiation,
     names: Names,
 }
 
 /// A reason phrase in the ladder's texts.
 #[derive(Clone, Copy, Debug, Default)]
-struct Reason {
+pub struct Reason {
     /// Where it lies, with what else is said of its message.
     text: (u32, u16),
     /// Octets of it alone.
@@ -142,8 +144,10 @@ pub struct Told<'a> {
     pub method: Method,
     /// CSeq number.
     pub cseq: u32,
-    /// Hash of the From tag; 0 where nobody asks for it.
-    pub from_tag: u64,
+    /// Hashes of the tags; 0 where nobody asks for them.
+    pub tags: Tags,
+    /// Which transaction an INVITE, its responses or a CANCEL are of; nobody asks of others.
+    pub transaction: Key,
     /// Hash of what tells one transaction and fork from another: top Via and To.
     pub print: u32,
     /// The SDP that it carries.
@@ -151,6 +155,11 @@ pub struct Told<'a> {
 }
 
 impl Told<'_> {
+    /// Whether it is an INVITE that begins a dialog.
+    pub fn is_initial_invite(&self) -> bool {
+        self.method == Method::Invite && self.tags.to == 0 && matches!(self.start, StartLine::Request { .. })
+    }
+
     /// Status of a response, 0 for a request.
     pub fn status(&self) -> u16 {
         match *self.start {
@@ -174,7 +183,7 @@ impl Call {
         self.names.read(call_id, message);
         self.messages.reserve(MESSAGES_USUAL);
         self.texts.reserve(TEXTS_USUAL);
-        (self.hash, self.serial, self.caller_tag) = (hash, serial, told.from_tag);
+        (self.hash, self.serial) = (hash, serial);
         (self.start_ns, self.last_ns) = (from.at_ns, from.at_ns);
         // A response comes from where the request went.
         (self.src, self.dst) = if told.status() == 0 { (from.src, from.dst) } else { (from.dst, from.src) };
@@ -184,17 +193,20 @@ impl Call {
     /// Forgets what it was, but for the memory. Each field by itself: a call that is made elsewhere and copied here
     /// waits for its parts.
     fn forget(&mut self) {
-        let Call { hash, serial, deadline_ns, last_ns, caller_tag, start_ns, src, dst, id, .. } = self;
-        (*hash, *serial, *deadline_ns, *last_ns, *caller_tag, *start_ns) = (0, 0, 0, 0, 0, 0);
+        let Call { hash, serial, deadline_ns, last_ns, start_ns, src, dst, id, .. } = self;
+        (*hash, *serial, *deadline_ns, *last_ns, *start_ns) = (0, 0, 0, 0, 0);
         (*src, *dst, *id) = Default::default();
-        let Call { accepted, refused, provisional, phrase, not_kept, last_text, reasons, .. } = self;
-        (*accepted, *refused, *provisional, *phrase, *not_kept) = (0, 0, 0, 0, 0);
-        (*last_text, *reasons) = Default::default();
-        let Call { bye_answered, cancelled_final, hangup, .. } = self;
-        (*bye_answered, *cancelled_final, *hangup) = (false, false, Hangup::None);
-        let Call { bye_ns, ringing_ns, answer_ns, cancel_ns, final_ns, .. } = self;
-        (*bye_ns, *ringing_ns, *answer_ns, *cancel_ns, *final_ns) = (None, None, None, None, None);
-        let Call { messages, texts, hosts, prints, files, facts, announced, names, .. } = self;
+        let Call { accepted, phrase, not_kept, last_text, reason, bye_answered, hangup, .. } = self;
+        (*accepted, *phrase, *not_kept, *bye_answered, *hangup) = (0, 0, 0, false, Hangup::None);
+        (*last_text, *reason) = Default::default();
+        let Call { bye_ns, ringing_ns, answer_ns, .. } = self;
+        (*bye_ns, *ringing_ns, *answer_ns) = (None, None, None);
+        let Call {
+            messages, texts, hosts, prints, files, facts, announced, names, invites, dialogs, negotiation, ..
+        } = self;
+        negotiation.clear();
+        invites.clear();
+        dialogs.clear();
         messages.clear();
         texts.clear();
         hosts.clear();
@@ -211,7 +223,7 @@ impl Call {
         let prints = self.prints.first().copied().unwrap_or(0) ^ self.files.first().copied().unwrap_or(0);
         let announced = self.announced.iter().fold(0, |sum, (e, ..)| sum ^ u64::from(e.port));
         let times = self.hash ^ self.start_ns as u64 ^ self.ringing_ns.unwrap_or(0) as u64;
-        let texts = self.texts.len() as u64 ^ u64::from(self.names.ends[4]) ^ u64::from(self.reasons[0].phrase);
+        let texts = self.texts.len() as u64 ^ u64::from(self.names.ends[4]) ^ u64::from(self.reason.phrase);
         hosts ^ u64::from(prints) ^ announced ^ times ^ texts ^ self.facts.warm()
     }
 
@@ -235,9 +247,51 @@ impl Call {
         self.names.get(0)
     }
 
-    /// Which party sent the message: requests carry their sender's tag in From, responses the requester's.
+    /// Which side sent the message: requests carry their sender's tag in From, responses the requester's.
     pub fn sender(&self, told: &Told<'_>) -> Direction {
-        if (told.status() == 0) == (told.from_tag == self.caller_tag) { Direction::Caller } else { Direction::Callee }
+        if (told.status() == 0) == self.dialogs.calls(told.tags.from) { Direction::Caller } else { Direction::Callee }
+    }
+
+    /// What the SDP of a message is (RFC 3264, RFC 6337 section 2): requests offer, responses answer, unless the INVITE
+    /// brought no offer; then a response brings it, and PRACK or ACK the answer.
+    pub fn role(&mut self, told: &Told<'_>) -> Role {
+        let asks = told.status() == 0;
+        match told.method {
+            Method::Invite if asks => {
+                self.negotiation.invite = Some(told.cseq);
+                Role::Offer
+            }
+            Method::Update if asks => Role::Offer,
+            Method::Invite if self.negotiation.invite != Some(told.cseq) => Role::Offer,
+            Method::Prack if asks && self.negotiation.invite.is_some() => Role::Offer,
+            _ => Role::Answer,
+        }
+    }
+
+    /// Whether it matters of which dialog an ACK is.
+    pub fn has_several_dialogs(&self) -> bool {
+        self.dialogs.are_several()
+    }
+
+    /// INVITE transactions that were not followed because there were too many.
+    pub fn invites_not_followed(&self) -> u32 {
+        self.invites.not_followed
+    }
+
+    /// Whether this is a request for another call with the same Call-ID: an INVITE outside a dialog that begins a
+    /// transaction of its own, after the call has ended. What was refused may be tried again by the one who called.
+    pub fn is_followed_by(&self, told: &Told<'_>) -> bool {
+        told.is_initial_invite()
+            && self.until_ns().is_some()
+            && !self.invites.knows(told.transaction)
+            && (self.bye_ns.is_some() || !self.dialogs.calls(told.tags.from))
+    }
+
+    /// Notes an INVITE outside a dialog before anything is asked about its sender.
+    pub fn note_caller(&mut self, told: &Told<'_>) {
+        if told.is_initial_invite() || self.messages.is_empty() {
+            self.dialogs.called_by(told.tags.from);
+        }
     }
 
     /// Takes a message and the text that is to be remarked about it; says whether it was a retransmission.
@@ -251,60 +305,68 @@ impl Call {
             seen => seen == Seen::Again,
         };
         match *told.start {
-            StartLine::Request { .. } => self.request(from.at_ns, told, again),
-            StartLine::Response { status, .. } => self.response(from.at_ns, status, told, again),
+            StartLine::Request { .. } => self.request(from, told, again),
+            StartLine::Response { status, .. } => self.response(from, status, told, again),
         }
         self.deadline_ns = self.last_ns.saturating_add(self.patience_ns());
         again
     }
 
-    fn request(&mut self, at_ns: i64, told: &Told<'_>, again: bool) {
+    fn request(&mut self, from: &Incoming<'_>, told: &Told<'_>, again: bool) {
         if again {
             self.facts.repeat_request(told.method, told.cseq);
         }
         match told.method {
-            Method::Invite => self.facts.invite_seen = true,
-            Method::Ack => self.facts.acknowledged(told.cseq),
-            Method::Cancel => self.cancel_ns = self.cancel_ns.or(Some(at_ns)),
-            Method::Bye if self.bye_ns.is_none() => {
-                self.bye_ns = Some(at_ns);
-                self.hangup = if told.from_tag == self.caller_tag { Hangup::Caller } else { Hangup::Callee };
+            Method::Invite => {
+                self.facts.invite_seen = true;
+                if told.tags.to == 0 {
+                    let first_hop = self.is_callers(from.src, told);
+                    self.invites.request(told.transaction, from.at_ns, first_hop);
+                }
+            }
+            Method::Ack => {
+                self.facts.acknowledged(told.cseq);
+                self.dialogs.acknowledge(told.tags);
+            }
+            Method::Cancel => self.invites.cancel(told.transaction, from.at_ns),
+            Method::Bye if self.bye_ns.is_none() && self.dialogs.end(told.tags) => {
+                self.bye_ns = Some(from.at_ns);
+                self.hangup = if self.dialogs.calls(told.tags.from) { Hangup::Caller } else { Hangup::Callee };
             }
             _ => {}
         }
     }
 
-    fn response(&mut self, at_ns: i64, status: u16, told: &Told<'_>, again: bool) {
+    /// Whether an INVITE that came from there was sent by the caller itself. A caller that tries again counts its
+    /// requests on, perhaps from another port; what a proxy sends further keeps the number (RFC 3261 sections 8.1.3.5,
+    /// 16.6).
+    fn is_callers(&self, src: Endpoint, told: &Told<'_>) -> bool {
+        src == self.src
+            || src.address == self.src.address
+                && self.dialogs.calls(told.tags.from)
+                && self.invites.cseq().is_none_or(|cseq| told.cseq > cseq)
+    }
+
+    fn response(&mut self, from: &Incoming<'_>, status: u16, told: &Told<'_>, again: bool) {
         self.facts.answered(status, told.method, told.cseq, again);
         // A challenge to the BYE is no end yet.
-        self.bye_answered |= told.method == Method::Bye && status >= 200 && !matches!(status, 401 | 407);
+        let ends = told.method == Method::Bye && status >= 200 && !matches!(status, 401 | 407);
+        self.bye_answered |= ends && self.bye_ns.is_some();
         if told.method != Method::Invite {
             return;
         }
+        let at_ns = from.at_ns;
         let reason = Reason { text: self.last_text, phrase: self.phrase };
-        match status {
-            ..=199 => {
-                if matches!(status, 180 | 183) && self.ringing_ns.is_none() {
-                    self.ringing_ns = Some(at_ns);
-                }
-                // 100 never takes a call back from ringing to trying.
-                if matches!(status, 180 | 183) || !matches!(self.provisional, 180 | 183) {
-                    (self.provisional, self.reasons[2]) = (status, reason);
-                }
+        if matches!(status, 180 | 183) && self.ringing_ns.is_none() {
+            self.ringing_ns = Some(at_ns);
+        }
+        if (200..300).contains(&status) {
+            self.dialogs.confirm(told.tags);
+            if self.accepted == 0 {
+                (self.accepted, self.reason, self.answer_ns) = (status, reason, Some(at_ns));
             }
-            200..=299 => {
-                if self.accepted == 0 {
-                    (self.accepted, self.reasons[0]) = (status, reason);
-                    self.answer_ns = Some(at_ns);
-                }
-            }
-            _ => {
-                self.cancelled_final |= status == 487;
-                if !again {
-                    self.final_ns = Some(at_ns);
-                }
-                (self.refused, self.reasons[1]) = (status, reason);
-            }
+        } else if self.accepted == 0 {
+            self.invites.response(told.transaction, at_ns, (status, reason), from.dst == self.src);
         }
     }
 
@@ -397,18 +459,18 @@ impl Call {
             LINGER_NS
         } else if self.accepted != 0 {
             ANSWERED_SILENCE_NS
-        } else if self.refused != 0 {
-            LINGER_NS
-        } else if self.provisional != 0 {
-            SETUP_SILENCE_NS
         } else {
-            2 * LINGER_NS
+            match self.invites.pending() {
+                Pending::Answered => SETUP_SILENCE_NS,
+                Pending::Unanswered => 2 * LINGER_NS,
+                Pending::Nothing => LINGER_NS,
+            }
         }
     }
 
     /// When media stops to belong to the call, if that is known: it has ended.
     pub fn until_ns(&self) -> Option<i64> {
-        let ended = self.bye_ns.is_some() || (self.accepted == 0 && self.refused != 0);
+        let ended = self.bye_ns.is_some() || self.accepted == 0 && self.invites.pending() == Pending::Nothing;
         ended.then_some(self.deadline_ns)
     }
 
@@ -417,17 +479,7 @@ impl Call {
         if self.accepted != 0 {
             return if self.bye_ns.is_some() { CallState::Completed } else { CallState::Answered };
         }
-        if self.cancel_ns.is_some() && (self.cancelled_final || self.refused == 0) {
-            return CallState::Cancelled;
-        }
-        match (self.refused, self.provisional) {
-            (401 | 407, _) => CallState::AuthChallenged,
-            (300..=399, _) => CallState::Redirected,
-            (400.., _) => CallState::Rejected,
-            (_, 180 | 183) => CallState::Ringing,
-            (_, 0) => CallState::Attempted,
-            _ => CallState::Trying,
-        }
+        self.invites.decisive().map_or(CallState::Attempted, Invite::state)
     }
 
     /// What there is to see of it while it is up.
@@ -450,17 +502,16 @@ impl Call {
     /// the next.
     pub fn close(&mut self) -> Box<Closed> {
         let state = self.state();
-        let (code, reason) = match state {
-            CallState::Answered | CallState::Completed => (self.accepted, self.reasons[0]),
-            _ if self.refused != 0 => (self.refused, self.reasons[1]),
-            _ => (self.provisional, self.reasons[2]),
+        let decisive = self.invites.decisive();
+        let (code, reason) = match decisive {
+            Some(invite) if self.accepted == 0 => (invite.status, invite.reason),
+            _ => (self.accepted, self.reason),
         };
         let end_ns = match state {
             // A capture may hold the BYE before the answer that it ends: then nothing was said.
             CallState::Completed => self.bye_ns.max(self.answer_ns),
-            CallState::Cancelled => self.final_ns.or(self.cancel_ns),
-            CallState::Rejected | CallState::Redirected | CallState::AuthChallenged => self.final_ns,
-            _ => None,
+            CallState::Answered => None,
+            _ => decisive.and_then(|invite| invite.over_ns),
         };
         let name = |number| self.names.get(number).to_owned();
         let call = row::Call {
@@ -504,6 +555,8 @@ impl Call {
         if self.announced.spilled() {
             self.announced = SmallVec::new();
         }
+        self.invites.shrink();
+        self.negotiation.shrink();
         Ladder { hosts: self.hosts.to_vec(), messages, texts, not_kept: self.not_kept }
     }
 

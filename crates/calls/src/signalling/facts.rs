@@ -10,15 +10,20 @@ pub struct PartyMedia {
     pub endpoint: Option<Endpoint>,
     /// Where the signalling with that SDP came from.
     pub signalled_from: Address,
-    /// Payload types it accepts, a bit each.
+    /// Payload types of all media that its SDP named, a bit each.
     pub payload_types: u128,
+    /// Of these, the types of codecs that an answer accepted: its own answers' and, of its offers, those that the other
+    /// side's answers name by whatever number (RFC 3264 sections 5.1, 6.1).
+    pub accepted: u128,
+    /// An answer was seen that is about its offer, or it gave one.
+    pub agreed: bool,
     /// It said at least once that it would send.
     pub sends: bool,
     /// It said at least once that it would receive.
     pub receives: bool,
     /// It was held or held the other at some time (sendonly, recvonly, inactive, or address 0.0.0.0).
     pub held: bool,
-    /// The media was fax (T.38), so that silence of RTP means nothing.
+    /// It agreed to fax (T.38), so that silence of RTP means nothing.
     pub fax: bool,
 }
 

@@ -5,7 +5,10 @@
 
 mod call;
 mod deadlines;
+mod dialogs;
 mod facts;
+mod invites;
+mod negotiation;
 mod offer;
 mod remark;
 mod transaction;
@@ -22,7 +25,9 @@ use crate::media::{Notice, Numbered, Serial};
 use call::{Call, Told};
 use core::hash::{BuildHasher, Hasher};
 use deadlines::Deadlines;
+use dialogs::Tags;
 use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
+use invites::Key;
 use remark::Remark;
 use smallvec::SmallVec;
 use transaction::Transactions;
@@ -55,6 +60,8 @@ trunkline_kit::counters! {
         calls_overflow: "trunkline_calls_table_overflow_total",
         /// transactions closed early because their table was full
         transactions_overflow: "trunkline_calls_transactions_overflow_total",
+        /// INVITE transactions not followed because a call had too many
+        invites_overflow: "trunkline_calls_invites_overflow_total",
         /// media endpoints not followed because a call announced too many
         endpoints_overflow: "trunkline_calls_endpoints_overflow_total",
         /// ladder messages not kept because a call had too many
@@ -286,19 +293,12 @@ impl Signalling {
         let hash = seek.hash;
         let (cseq, method) = usual::cseq_and_method(message);
         self.counters.without_cseq += u64::from(cseq.is_none());
-        let found = self.open_call(from, seek);
-        let sdp = usual::sdp(message);
-        // Which party speaks matters where it announces media or hangs up, and to tell transactions apart.
-        let tagged = found.is_none() || sdp.is_some() || !is_of_calls(method) || method == Method::Bye;
-        let tag = if tagged { usual::tag(message.header(Header::From).unwrap_or_default()) } else { None };
-        let told = Told {
-            start: message.start_line(),
-            method,
-            cseq: cseq.unwrap_or(0),
-            from_tag: tag.map_or(0, |t| self.hash(t)),
-            print: self.print(message),
-            sdp,
-        };
+        let mut found = self.open_call(from, seek);
+        let told = self.told(message, method, cseq.unwrap_or(0), found);
+        if let Some(at) = found.filter(|at| self.is_over_for(*at, &told)) {
+            self.close(at);
+            found = None;
+        }
         match found {
             Some(at) => self.handle_call(from, message, at, &told),
             None => self.outside(from, message, call_id, hash, &told),
@@ -306,6 +306,37 @@ impl Signalling {
         if !is_of_calls(method) && (found.is_none() || method != Method::Bye) {
             self.transactions.handle(from, message, call_id, &told, &mut self.output, &mut self.counters);
         }
+    }
+
+    /// What is asked of a message, and no more of it.
+    fn told<'a>(&self, message: &'a Message<'a>, method: Method, cseq: u32, found: Option<u32>) -> Told<'a> {
+        let (sdp, start) = (usual::sdp(message), message.start_line());
+        let accepts = matches!(*start, StartLine::Response { status: 200..=299, .. }) && method == Method::Invite;
+        let asks = matches!(*start, StartLine::Request { .. }) && matches!(method, Method::Invite | Method::Bye);
+        // Which of several dialogs is acknowledged.
+        let of_several = || method == Method::Ack && self.call(found).is_some_and(Call::has_several_dialogs);
+        let both = accepts || asks || of_several();
+        // Which side speaks matters where it announces media, and to tell transactions apart.
+        let one = both || found.is_none() || sdp.is_some() || !is_of_calls(method);
+        let hash = |wanted: bool, header: Header| {
+            let tag = wanted.then(|| usual::tag(message.header(header).unwrap_or_default()));
+            tag.flatten().map_or(0, |tag| self.hash(tag))
+        };
+        let tags = Tags { from: hash(one, Header::From), to: hash(both, Header::To) };
+        let branch = match method {
+            Method::Invite | Method::Cancel => usual::branch(message).map_or(0, |branch| self.hash(branch) as u32),
+            _ => 0,
+        };
+        Told { start, method, cseq, tags, transaction: Key { branch, cseq }, print: self.print(message), sdp }
+    }
+
+    fn call(&self, at: Option<u32>) -> Option<&Call> {
+        self.slots.get(at? as usize)?.call.as_deref()
+    }
+
+    /// Whether the call in this slot has ended and the message begins another one with its Call-ID.
+    fn is_over_for(&self, at: u32, told: &Told<'_>) -> bool {
+        self.call(Some(at)).is_some_and(|call| call.is_followed_by(told))
     }
 
     /// A message of no open call.
@@ -366,11 +397,13 @@ impl Signalling {
     fn handle_call(&mut self, from: &Incoming<'_>, message: &Message<'_>, at: u32, told: &Told<'_>) {
         let slot = &mut self.slots[at as usize];
         let Some(call) = slot.call.as_deref_mut() else { return };
+        call.note_caller(told);
         let mut remark = Remark::of(message, told, &mut self.remark);
         if let Some(body) = told.sdp {
             self.counters.sdp += 1;
             let sender = call.sender(told);
-            let news = offer::Offer { from, body, sender, counters: &mut self.counters };
+            let role = call.role(told);
+            let news = offer::Offer { from, body, sender, role, counters: &mut self.counters };
             news.announce(call, &mut self.payload_maps, &mut self.remark, &mut self.output.notices);
             remark.text = None;
         }
@@ -517,6 +550,7 @@ impl Signalling {
             let (number, at_ns) = (self.number, self.now_ns);
             self.output.notices.push(Numbered { number, at_ns, notice: Notice::Release { serial } });
         }
+        self.counters.invites_overflow += u64::from(call.invites_not_followed());
         let closed = call.close();
         self.counters.ladder_overflow += u64::from(closed.call.ladder.not_kept);
         self.output.closed.push(closed);

@@ -1,16 +1,18 @@
 //! What SDP says about media, told to the lanes: offers and answers alike (RFC 3264).
 
 use super::facts::PartyMedia;
+use super::negotiation::Offered;
 use super::{Incoming, REMARK_SEPARATOR, SignallingCounters, call::Call};
 use crate::limits::ENDPOINTS_PER_CALL_MAX;
 use crate::media::{Announcement, Notice, Numbered};
 use crate::payload::PayloadMap;
 use core::hash::{BuildHasher, Hasher};
 use hashbrown::{DefaultHashBuilder, HashMap};
+use smallvec::SmallVec;
 use std::sync::Arc;
 use trunkline_audio::codec;
 use trunkline_store::row::Direction;
-use trunkline_wire::{Endpoint, sdp};
+use trunkline_wire::{Address, Endpoint, sdp};
 
 /// Payload maps kept to be shared between calls; beyond it the table is emptied, maps in use stay with their streams.
 const PAYLOAD_MAPS_MAX: usize = 4096;
@@ -21,6 +23,11 @@ pub struct PayloadMaps {
     maps: HashMap<u64, Arc<PayloadMap>>,
     /// By the hash of their text; each has a map that is in `maps`.
     sections: HashMap<u64, Section>,
+    /// What two of them have in common, by their places in memory and the payload types; they are kept with it, so that
+    /// no other map takes their places.
+    common: HashMap<(usize, u128, usize, u128), (u128, [Arc<PayloadMap>; 2])>,
+    /// Maps of several media at one endpoint, by the places of these.
+    merged: HashMap<(usize, usize), (Arc<PayloadMap>, [Arc<PayloadMap>; 2])>,
     hasher: DefaultHashBuilder,
 }
 
@@ -30,13 +37,15 @@ const SECTIONS_MAX: usize = 1024;
 const SECTION_OCTETS_MAX: usize = 1024;
 
 /// What a media section says at whatever endpoint: most calls of a network send the same one, so that it is read once.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Section {
-    text: Box<[u8]>,
+    text: Arc<[u8]>,
     /// What follows the endpoint in the ladder's remark.
-    remark: Box<str>,
+    remark: Arc<str>,
     payload_types: u128,
     direction: sdp::Direction,
+    /// It has a part in ICE.
+    ice: bool,
     /// None if it is not RTP.
     rtp: Option<Rtp>,
 }
@@ -77,6 +86,42 @@ impl PayloadMaps {
         rtp.then(|| Rtp { kind: media.kind, encrypted: media.is_encrypted(), payloads: self.of(media) })
     }
 
+    /// Types of the first that the second accepts, see [`PayloadMap::in_common`].
+    pub fn in_common(&mut self, ours: (&Arc<PayloadMap>, u128), theirs: (&Arc<PayloadMap>, u128)) -> u128 {
+        if Arc::ptr_eq(ours.0, theirs.0) && ours.1 == theirs.1 {
+            return ours.1;
+        }
+        let key = (Arc::as_ptr(ours.0) as usize, ours.1, Arc::as_ptr(theirs.0) as usize, theirs.1);
+        if let Some((types, _)) = self.common.get(&key) {
+            return *types;
+        }
+        if self.common.len() >= PAYLOAD_MAPS_MAX {
+            self.common.clear();
+        }
+        let types = ours.0.in_common(ours.1, theirs.0, theirs.1);
+        self.common.insert(key, (types, [ours.0.clone(), theirs.0.clone()]));
+        types
+    }
+
+    /// One map for two media at the same endpoint.
+    fn merge(&mut self, first: &Arc<PayloadMap>, second: &Arc<PayloadMap>) -> Arc<PayloadMap> {
+        if Arc::ptr_eq(first, second) {
+            return first.clone();
+        }
+        let key = (Arc::as_ptr(first) as usize, Arc::as_ptr(second) as usize);
+        if let Some((merged, _)) = self.merged.get(&key) {
+            return merged.clone();
+        }
+        if self.merged.len() >= PAYLOAD_MAPS_MAX {
+            self.merged.clear();
+        }
+        let mut map = PayloadMap::clone(first);
+        map.add(second);
+        let merged = Arc::new(map);
+        self.merged.insert(key, (merged.clone(), [first.clone(), second.clone()]));
+        merged
+    }
+
     fn section(&self, text: &[u8]) -> Option<&Section> {
         self.sections.get(&self.hash(text)).filter(|s| *s.text == *text)
     }
@@ -92,7 +137,8 @@ impl PayloadMaps {
             self.sections.clear();
         }
         let (payload_types, direction) = (payload_types(media), media.direction);
-        let section = Section { text: outline.section.into(), remark: remark.into(), payload_types, direction, rtp };
+        let (text, remark, ice) = (outline.section.into(), remark.into(), !media.ice_ufrag.is_empty());
+        let section = Section { text, remark, payload_types, direction, ice, rtp };
         self.sections.insert(self.hash(outline.section), section);
     }
 
@@ -118,6 +164,15 @@ fn payload_map(media: &sdp::Media<'_>) -> PayloadMap {
     map
 }
 
+/// What an SDP body is in the exchange of offer and answer (RFC 3264, RFC 6337 section 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It says what its sender can.
+    Offer,
+    /// It chooses from what the other side offered.
+    Answer,
+}
+
 /// An SDP body on its way to the lanes.
 pub struct Offer<'a> {
     /// The message that carries it.
@@ -126,6 +181,8 @@ pub struct Offer<'a> {
     pub body: &'a [u8],
     /// Which party sent it.
     pub sender: Direction,
+    /// Whether it offers or answers (RFC 3264).
+    pub role: Role,
     /// Where to count.
     pub counters: &'a mut SignallingCounters,
 }
@@ -136,7 +193,10 @@ impl Offer<'_> {
         remark.push_str(REMARK_SEPARATOR);
         let outline = sdp::Outline::of(self.body);
         match outline.and_then(|o| Some((maps.section(o.section)?, o.endpoint))) {
-            Some((section, endpoint)) => self.announce_known(section, endpoint, call, remark, notices),
+            Some((section, endpoint)) => {
+                let section = section.clone();
+                self.announce_known(&section, endpoint, call, maps, remark, notices);
+            }
             None => {
                 let session = sdp::parse(self.body);
                 self.announce_session(&session, call, maps, remark, notices);
@@ -155,16 +215,19 @@ impl Offer<'_> {
         section: &Section,
         endpoint: Endpoint,
         call: &mut Call,
+        maps: &mut PayloadMaps,
         remark: &mut String,
         notices: &mut Vec<Numbered>,
     ) {
         endpoint.push_to(remark);
         remark.push_str(&section.remark);
-        let party = &mut call.facts.parties[usize::from(self.sender == Direction::Callee)];
-        note_audio(party, section.payload_types, section.direction, Some(endpoint), self.from);
-        let Some(rtp) = &section.rtp else { return };
+        let trickles = endpoint.port == TRICKLES && section.ice;
+        let audio = Audio { index: 0, endpoint: Some(endpoint), direction: section.direction, trickles };
+        let Some(rtp) = &section.rtp else { return self.note_audio(call, &[audio]) };
+        self.negotiate(call, maps, &[Offered::new(rtp.kind, section.payload_types, &rtp.payloads)]);
+        self.note_audio(call, &[audio]);
         for endpoint in own_endpoints(Some(endpoint), self.from) {
-            self.tell(call, endpoint, rtp, notices);
+            self.tell(call, endpoint, rtp.kind, &rtp.payloads, rtp.encrypted, notices);
         }
     }
 
@@ -178,17 +241,103 @@ impl Offer<'_> {
     ) {
         session.push_brief(remark);
         push_oddities(remark, session);
-        note_party(&mut call.facts.parties[usize::from(self.sender == Direction::Callee)], session, self.from);
-        for media in &session.media {
-            let Some(rtp) = maps.rtp(media) else { continue };
-            for endpoint in endpoints(media, self.from) {
-                self.tell(call, endpoint, &rtp, notices);
+        let sections: Vec<(&sdp::Media<'_>, Rtp)> =
+            session.media.iter().filter_map(|media| Some((media, maps.rtp(media)?))).collect();
+        let is_used = |(media, _): &&(&sdp::Media<'_>, Rtp)| !media.is_refused() || is_bundled(session, media);
+        let used = sections.iter().filter(is_used);
+        let offered: SmallVec<[Offered; 2]> =
+            used.map(|(media, rtp)| Offered::new(rtp.kind, payload_types(media), &rtp.payloads)).collect();
+        self.negotiate(call, maps, &offered);
+        self.note_fax(call, session);
+        let audio = session.media.iter().enumerate().filter(|(_, m)| m.kind == sdp::Kind::Audio);
+        let audio: SmallVec<[Audio; 1]> = audio.map(|(index, media)| Audio::of(index, media)).collect();
+        self.note_audio(call, &audio);
+        self.announce_sections(session, &sections, call, maps, notices);
+    }
+
+    /// Tells of each endpoint once, with all media that may come there: several sections may name the same one, and
+    /// those of a bundle share that of its first (RFC 9143 section 7.2).
+    fn announce_sections(
+        &self,
+        session: &sdp::Session<'_>,
+        sections: &[(&sdp::Media<'_>, Rtp)],
+        call: &mut Call,
+        maps: &mut PayloadMaps,
+        notices: &mut Vec<Numbered>,
+    ) {
+        let bundled = sections.iter().find(|(m, _)| is_bundled(session, m) && !m.is_refused()).map(|(m, _)| *m);
+        let mut all: SmallVec<[(Endpoint, Rtp); 4]> = SmallVec::new();
+        for (media, rtp) in sections {
+            let shared = bundled.filter(|_| is_bundled(session, media));
+            for endpoint in endpoints(media, self.from).chain(shared.into_iter().flat_map(|m| endpoints(m, self.from)))
+            {
+                match all.iter_mut().find(|(known, _)| *known == endpoint) {
+                    Some((_, known)) => known.payloads = maps.merge(&known.payloads, &rtp.payloads),
+                    None => all.push((endpoint, rtp.clone())),
+                }
+            }
+        }
+        for (endpoint, rtp) in all {
+            self.tell(call, endpoint, rtp.kind, &rtp.payloads, rtp.encrypted, notices);
+        }
+    }
+
+    fn side(&self) -> usize {
+        usize::from(self.sender == Direction::Callee)
+    }
+
+    /// What it says of codecs: offered, or accepted of what the other side offered.
+    fn negotiate(&self, call: &mut Call, maps: &mut PayloadMaps, sections: &[Offered]) {
+        let types = sections.iter().fold(0, |all, s| all | s.types);
+        let (side, Call { facts, negotiation, .. }) = (self.side(), call);
+        let own = &mut facts.parties[side];
+        own.payload_types |= types;
+        match self.role {
+            Role::Offer => negotiation.offer(self.sender, sections),
+            Role::Answer => {
+                (own.accepted, own.agreed) = (own.accepted | types, true);
+                let accepted = negotiation.accepted(self.sender, sections, maps);
+                let other = &mut facts.parties[1 - side];
+                (other.accepted, other.agreed) = (other.accepted | accepted, true);
             }
         }
     }
 
-    fn tell(&self, call: &mut Call, endpoint: Endpoint, rtp: &Rtp, notices: &mut Vec<Numbered>) {
-        let key = (endpoint, self.sender, Arc::as_ptr(&rtp.payloads) as usize);
+    /// Fax is agreed when an answer takes it.
+    fn note_fax(&self, call: &mut Call, session: &sdp::Session<'_>) {
+        let fax = session.media.iter().any(|m| m.kind == sdp::Kind::Image && m.port != 0);
+        if fax && self.role == Role::Answer {
+            call.facts.parties.iter_mut().for_each(|party| party.fax = true);
+        }
+    }
+
+    /// What it says of its first audio that is not refused, and which audio of the other's offer it takes.
+    fn note_audio(&self, call: &mut Call, audio: &[Audio]) {
+        let taken = audio.iter().find(|a| a.endpoint.is_some()).or(audio.first());
+        if let Some(audio) = taken {
+            audio.note(&mut call.facts.parties[self.side()], self.from.src.address);
+        }
+        match self.role {
+            Role::Offer => call.negotiation.offer_audio(self.sender, audio),
+            Role::Answer => {
+                let index = taken.filter(|a| a.endpoint.is_some()).map(|a| a.index);
+                if let Some(endpoint) = index.and_then(|index| call.negotiation.audio_of_other(self.sender, index)) {
+                    call.facts.parties[1 - self.side()].endpoint = Some(endpoint);
+                }
+            }
+        }
+    }
+
+    fn tell(
+        &self,
+        call: &mut Call,
+        endpoint: Endpoint,
+        kind: sdp::Kind,
+        payloads: &Arc<PayloadMap>,
+        encrypted: bool,
+        notices: &mut Vec<Numbered>,
+    ) {
+        let key = (endpoint, self.sender, Arc::as_ptr(payloads) as usize);
         if call.announced.contains(&key) || call.announced.len() >= ENDPOINTS_PER_CALL_MAX {
             return;
         }
@@ -198,10 +347,10 @@ impl Offer<'_> {
             id: call.id,
             party: self.sender,
             endpoint,
-            kind: rtp.kind,
-            payloads: rtp.payloads.clone(),
+            kind,
+            payloads: payloads.clone(),
             at_ns: self.from.at_ns,
-            encrypted: rtp.encrypted,
+            encrypted,
         };
         notices.push(Numbered {
             number: self.from.number,
@@ -234,10 +383,9 @@ fn own_endpoints(rtp: Option<Endpoint>, from: &Incoming<'_>) -> impl Iterator<It
     own.into_iter().chain(translated)
 }
 
-fn note_party(party: &mut PartyMedia, session: &sdp::Session<'_>, from: &Incoming<'_>) {
-    party.fax |= session.media.iter().any(|m| m.kind == sdp::Kind::Image && m.port != 0);
-    let Some(audio) = session.media.iter().find(|m| m.kind == sdp::Kind::Audio) else { return };
-    note_audio(party, payload_types(audio), audio.direction, audio.rtp(), from);
+/// Whether a media description is part of a bundle.
+fn is_bundled(session: &sdp::Session<'_>, media: &sdp::Media<'_>) -> bool {
+    !media.mid.is_empty() && session.bundle.split(|o| *o == b' ').any(|mid| mid == media.mid)
 }
 
 /// The payload types of a media description, a bit each.
@@ -246,19 +394,34 @@ fn payload_types(media: &sdp::Media<'_>) -> u128 {
     types.fold(0, |all, t| all | 1 << t)
 }
 
-fn note_audio(
-    party: &mut PartyMedia,
-    payload_types: u128,
+/// The port of a section whose addresses are still to come (RFC 8840 section 4.1.1).
+const TRICKLES: u16 = 9;
+
+/// What a description says of one audio section.
+#[derive(Clone, Copy, Debug)]
+pub struct Audio {
+    /// Which of the sections it is.
+    pub index: usize,
+    /// Where its sender wants to receive it; none if it is refused.
+    pub endpoint: Option<Endpoint>,
     direction: sdp::Direction,
-    rtp: Option<Endpoint>,
-    from: &Incoming<'_>,
-) {
-    party.payload_types |= payload_types;
-    let Some(endpoint) = rtp else { return };
-    party.endpoint = Some(endpoint);
-    party.signalled_from = from.src.address;
-    let unspecified = endpoint.address.is_unspecified();
-    party.sends |= direction.sends() && !unspecified;
-    party.receives |= direction.receives() && !unspecified;
-    party.held |= direction != sdp::Direction::SendRecv || unspecified;
+    /// Its addresses are still to come (RFC 8840 section 4.1.1): `0.0.0.0:9` is no hold.
+    trickles: bool,
+}
+
+impl Audio {
+    fn of(index: usize, media: &sdp::Media<'_>) -> Audio {
+        let trickles = media.port == TRICKLES && !media.ice_ufrag.is_empty();
+        Audio { index, endpoint: media.rtp(), direction: media.direction, trickles }
+    }
+
+    fn note(&self, party: &mut PartyMedia, signalled_from: Address) {
+        let Some(endpoint) = self.endpoint else { return };
+        party.endpoint = Some(endpoint);
+        party.signalled_from = signalled_from;
+        let nowhere = endpoint.address.is_unspecified() && !self.trickles;
+        party.sends |= self.direction.sends() && !nowhere;
+        party.receives |= self.direction.receives() && !nowhere;
+        party.held |= self.direction != sdp::Direction::SendRecv || nowhere;
+    }
 }

@@ -100,7 +100,7 @@ impl Transactions {
             hasher.write_u8(told.method as u8);
             if told.method != Method::Register {
                 hasher.write_u32(told.cseq);
-                hasher.write_u64(told.from_tag);
+                hasher.write_u64(told.tags.from);
             }
             if told.method == Method::Other {
                 hasher.write(message.method_name());

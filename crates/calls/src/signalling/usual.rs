@@ -63,6 +63,24 @@ pub fn tag(value: &[u8]) -> Option<&[u8]> {
     usual().or_else(|| NameAddr::parse(value).tag())
 }
 
+/// The branch of the topmost Via.
+pub fn branch<'a>(message: &Message<'a>) -> Option<&'a [u8]> {
+    let via = message.header(Header::Via)?;
+    let usual = || {
+        // Nothing that could hold a name of that kind stands before it: no quoted text.
+        let text = &via[memchr::memmem::find(via, b";branch=")? + b";branch=".len()..];
+        let end = text.iter().position(|o| !is_of_token(*o)).unwrap_or(text.len());
+        let ends = matches!(text.get(end), None | Some(b';' | b','));
+        (ends && end > 0 && !via.contains(&b'"')).then_some(&text[..end])
+    };
+    usual().or_else(|| message.vias().next()?.branch())
+}
+
+/// Octets of a token (RFC 3261 section 25.1).
+fn is_of_token(octet: u8) -> bool {
+    octet.is_ascii_alphanumeric() || b"-.!%*_+`'~".contains(&octet)
+}
+
 /// The URI of a From or To without parameters, and its user part.
 pub fn uri_and_user(value: &[u8]) -> (String, String) {
     let mut uri = String::new();

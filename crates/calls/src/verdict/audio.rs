@@ -1,7 +1,10 @@
 //! Rules about what could be heard.
 
 use super::{Case, counted, seconds, verdict};
+use crate::ledger::Evidence;
 use crate::signalling::PartyMedia;
+use crate::stream::Typed;
+use trunkline_audio::codec::Media;
 use trunkline_store::row::{CallState, Direction, Stream, Verdict};
 use trunkline_wire::sip::Method;
 
@@ -18,6 +21,10 @@ const SPARSE_MIN: u64 = 5;
 const JUDGED_MIN: u64 = 100;
 /// A packet of usual speech, nanoseconds.
 const PACKET_NS: i64 = 20_000_000;
+/// Payload type of comfort noise (RFC 3389), which needs no agreement.
+const COMFORT_NOISE: u8 = 13;
+/// So long after the answer the old codec may still come.
+const CHANGE_NS: i64 = 1_000_000_000;
 /// Share of packets that never came from which on people complain.
 const LOSS_MIN: f64 = 0.03;
 /// Mean jitter (RFC 3550) from which on common jitter buffers discard.
@@ -67,7 +74,7 @@ pub fn no_audio(case: &Case<'_>) -> Option<Verdict> {
     if !is_silent(case, talk) || why_not_captured(case, talk).is_some() {
         return None;
     }
-    let all = case.call.streams.iter().map(|s| s.packets).sum::<u64>();
+    let all = audio_packets(case);
     let mut why: Vec<String> = [0, 1].iter().filter_map(|p| nat(case, *p)).collect();
     if why.is_empty() {
         why = [0, 1].map(|p| target(case, p)).to_vec();
@@ -103,28 +110,46 @@ pub fn one_way_audio(case: &Case<'_>) -> Option<Verdict> {
 }
 
 pub fn codec_mismatch(case: &Case<'_>) -> Option<Verdict> {
-    let offered = |p: usize| case.facts.parties[p].payload_types;
-    if offered(0) == 0 || offered(1) == 0 {
+    // Without both descriptions it is not known what was agreed.
+    let parties = &case.facts.parties;
+    if parties.iter().any(|p| p.payload_types == 0 || !p.agreed) {
         return None;
     }
-    let known = offered(0) | offered(1) | 1 << 13;
-    for stream in case.call.streams.iter().filter(|s| s.direction != Direction::Unknown && s.packets >= HEARD_MIN) {
-        // Field: gateways put events of their own (Cisco NSE) into a stream under a dynamic type that no SDP names;
-        // that is no other codec unless the stream begins with it.
-        let begins = stream.payload_types.first().copied();
-        let wrong = |pt: &&u8| known & (1 << **pt) == 0 && (**pt < 96 || begins == Some(**pt));
-        let Some(odd) = stream.payload_types.iter().find(wrong) else { continue };
-        let text = format!(
-            "The {} sent payload type {odd}{}, which neither side's SDP names (agreed: {}).",
-            role(stream.direction),
-            static_name(*odd),
-            agreed(offered(0) & offered(1))
-        );
-        let mut evidence = sdp_packets(case);
-        evidence.push(stream.packet_first);
-        return verdict("codec-mismatch", text, evidence);
+    let answer_ns = case.call.answer_ns?;
+    let named = parties[0].payload_types | parties[1].payload_types;
+    for (stream, evidence) in case.call.streams.iter().zip(case.evidence) {
+        let Some(sender) = PARTIES.iter().position(|d| *d == stream.direction) else { continue };
+        // What the receiver's own description names and the answer accepts (RFC 3264 sections 5.1, 6.1); numbers that
+        // the sender gave the same codecs are no other codecs.
+        let agreed = parties[1 - sender].accepted | parties[sender].accepted | 1 << COMFORT_NOISE;
+        for (at, typed) in evidence.types.iter().enumerate().filter(|(_, t)| t.packets >= HEARD_MIN) {
+            let is_in = |types: u128| types & (1 << typed.payload_type) != 0;
+            // Until the answer has arrived all that was offered may come (RFC 3264 section 5.1).
+            let early = is_in(named) && typed.last_ns < answer_ns.saturating_add(CHANGE_NS);
+            // Field: gateways put events of their own (Cisco NSE) into a stream under a dynamic type that no SDP names;
+            // that is no other codec unless the stream begins with it.
+            let unnamed_later = !is_in(named) && typed.payload_type >= 96 && at > 0;
+            let is_event = matches!(typed.media, Some(Media::Event | Media::ComfortNoise));
+            if is_in(agreed) || early || unnamed_later || is_event {
+                continue;
+            }
+            return mismatch(case, stream, typed.payload_type, is_in(named), agreed & named);
+        }
     }
     None
+}
+
+fn mismatch(case: &Case<'_>, stream: &Stream, odd: u8, is_named: bool, common: u128) -> Option<Verdict> {
+    let why = if is_named { "which the answer does not accept" } else { "which neither side's SDP names" };
+    let text = format!(
+        "The {} sent payload type {odd}{}, {why} (agreed: {}).",
+        role(stream.direction),
+        static_name(odd),
+        agreed(common)
+    );
+    let mut evidence = sdp_packets(case);
+    evidence.push(stream.packet_first);
+    verdict("codec-mismatch", text, evidence)
 }
 
 pub fn loss(case: &Case<'_>) -> Option<Verdict> {
@@ -219,7 +244,7 @@ fn judged<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Stream> {
 
 /// Both sides meant to be heard, and none was.
 fn is_silent(case: &Case<'_>, talk_ns: i64) -> bool {
-    let all = case.call.streams.iter().map(|s| s.packets).sum::<u64>();
+    let all = audio_packets(case);
     case.media_seen
         && audio_expected(case, 0)
         && audio_expected(case, 1)
@@ -246,12 +271,26 @@ fn heard(case: &Case<'_>, direction: Direction, talk_ns: i64) -> bool {
     packets(case, direction) >= HEARD_MIN || sent_by(case, direction).any(sparse)
 }
 
+fn audio_packets(case: &Case<'_>) -> u64 {
+    [Direction::Caller, Direction::Callee, Direction::Unknown].map(|d| packets(case, d)).iter().sum()
+}
+
 fn packets(case: &Case<'_>, direction: Direction) -> u64 {
     sent_by(case, direction).map(|s| s.packets).sum()
 }
 
+/// Its streams that may be audio.
 fn sent_by<'a>(case: &Case<'a>, direction: Direction) -> impl Iterator<Item = &'a Stream> {
-    case.call.streams.iter().filter(move |s| s.direction == direction)
+    let evidence = case.evidence;
+    let streams = case.call.streams.iter().enumerate();
+    streams.filter(move |(at, s)| s.direction == direction && !is_video(evidence.get(*at))).map(|(_, s)| s)
+}
+
+/// Nothing of the stream can be heard: video, and what else is known to be no audio.
+fn is_video(evidence: Option<&Evidence>) -> bool {
+    let types = evidence.map_or(&[][..], |e| &e.types);
+    let silent = |t: &Typed| matches!(t.media, Some(Media::Video | Media::Other));
+    !types.is_empty() && types.iter().all(silent)
 }
 
 /// The party negotiated audio, and neither fax nor hold explains silence.
@@ -341,7 +380,7 @@ mod tests {
         let party = PartyMedia { endpoint, sends: true, receives: true, ..PartyMedia::default() };
         let mut facts = Facts::default();
         facts.parties.fill(party);
-        one_way_audio(&Case { call: &call, facts: &facts, media_seen: true, tap: &Default::default() })
+        one_way_audio(&Case { call: &call, facts: &facts, evidence: &[], media_seen: true, tap: &Default::default() })
     }
 
     #[test]

@@ -34,7 +34,9 @@ pub fn no_response(case: &Case<'_>) -> Option<Verdict> {
 
 pub fn failure(case: &Case<'_>) -> Option<Verdict> {
     let call = case.call;
-    if call.state != CallState::Rejected || matches!(call.code, 480 | 486 | 487 | 600) {
+    // Where it rang, a proxy that gave up waiting says that nobody took the call.
+    let nobody_there = call.code == 408 && call.ringing_ns.is_some();
+    if call.state != CallState::Rejected || nobody_there || matches!(call.code, 480 | 486 | 487 | 600) {
         return None;
     }
     let kind = match call.code {
@@ -202,7 +204,8 @@ mod tests {
 
     fn told(rule: fn(&Case<'_>) -> Option<Verdict>, call: &Call) -> Option<(String, Vec<u64>)> {
         let facts = Facts::default();
-        rule(&Case { call, facts: &facts, media_seen: true, tap: &Default::default() }).map(|v| (v.text, v.packets))
+        rule(&Case { call, facts: &facts, evidence: &[], media_seen: true, tap: &Default::default() })
+            .map(|v| (v.text, v.packets))
     }
 
     #[test]

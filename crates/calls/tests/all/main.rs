@@ -4,6 +4,7 @@ mod captures;
 mod live;
 mod losses;
 mod replay;
+mod reported;
 mod tap;
 mod truth;
 mod world;

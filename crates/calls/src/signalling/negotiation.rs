@@ -1,0 +1,91 @@
+//! Offers of a call, laid against their answers (RFC 3264): which codecs each side may send, and which audio section of
+//! several is used.
+
+use super::offer::{Audio, PayloadMaps};
+use crate::limits::OFFERS_PER_CALL_MAX;
+use crate::payload::PayloadMap;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use trunkline_store::row::Direction;
+use trunkline_wire::{Endpoint, sdp};
+
+/// What a media section says of codecs.
+#[derive(Clone, Debug)]
+pub struct Offered {
+    kind: sdp::Kind,
+    /// Its payload types, a bit each.
+    pub types: u128,
+    payloads: Arc<PayloadMap>,
+}
+
+impl Offered {
+    /// Of one media section.
+    pub fn new(kind: sdp::Kind, types: u128, payloads: &Arc<PayloadMap>) -> Self {
+        Offered { kind, types, payloads: payloads.clone() }
+    }
+}
+
+/// The offers of one call.
+#[derive(Debug, Default)]
+pub struct Negotiation {
+    /// Sections of the offers of each side, each once. All are laid against each answer, since a call may have several
+    /// legs and forks, and which answer is about which offer shows in no more than their codecs.
+    offers: SmallVec<[(Direction, Offered); 2]>,
+    /// Audio sections of an offer that has several: whose, which, and where it is to be sent.
+    audio: SmallVec<[(Direction, usize, Endpoint); 1]>,
+    /// CSeq of the INVITE that last brought an offer.
+    pub invite: Option<u32>,
+}
+
+impl Negotiation {
+    /// Forgets all but the memory.
+    pub fn clear(&mut self) {
+        self.offers.clear();
+        self.audio.clear();
+        self.invite = None;
+    }
+
+    /// Gives memory back that is more than a usual call needs.
+    pub fn shrink(&mut self) {
+        if self.offers.spilled() {
+            self.offers = SmallVec::new();
+        }
+    }
+
+    /// A side offers these.
+    pub fn offer(&mut self, by: Direction, sections: &[Offered]) {
+        for section in sections {
+            let same = |(side, known): &(Direction, Offered)| {
+                *side == by && known.types == section.types && Arc::ptr_eq(&known.payloads, &section.payloads)
+            };
+            if !self.offers.iter().any(same) && self.offers.len() < OFFERS_PER_CALL_MAX {
+                self.offers.push((by, section.clone()));
+            }
+        }
+    }
+
+    /// A side answers with these: which types of the other side's offers stand for them.
+    pub fn accepted(&self, by: Direction, answers: &[Offered], maps: &mut PayloadMaps) -> u128 {
+        let mut types = 0;
+        for (_, offer) in self.offers.iter().filter(|(side, _)| *side != by) {
+            for answer in answers.iter().filter(|answer| answer.kind == offer.kind) {
+                types |= maps.in_common((&offer.payloads, offer.types), (&answer.payloads, answer.types));
+            }
+        }
+        types
+    }
+
+    /// A side offers audio in these sections.
+    pub fn offer_audio(&mut self, by: Direction, audio: &[Audio]) {
+        self.audio.retain(|(side, ..)| *side != by);
+        if audio.len() > 1 {
+            let known = audio.iter().filter_map(|a| Some((by, a.index, a.endpoint?)));
+            self.audio.extend(known.take(OFFERS_PER_CALL_MAX));
+        }
+    }
+
+    /// Where the other side wants to receive the audio section that an answer takes, if it had offered several.
+    pub fn audio_of_other(&self, by: Direction, index: usize) -> Option<Endpoint> {
+        self.audio.iter().find(|(side, at, _)| *side != by && *at == index).map(|(_, _, endpoint)| *endpoint)
+    }
+}
