@@ -24,6 +24,7 @@ use pace::{Pace, Speech};
 use reports::Reports;
 use score::IntervalMean;
 use sequences::{Arrival, Sequences};
+use spells::{Spells, since};
 use std::sync::Arc;
 use timing::Timing;
 use trunkline_audio::Codec;
@@ -40,12 +41,14 @@ mod pace;
 mod reports;
 mod score;
 mod sequences;
+mod spells;
 mod timing;
 
 pub use events::EVENTS_MAX;
 pub use gaps::{GAPS_MAX, Gap, SETTLED_NS};
 pub use score::{SCORED_PACKETS_MIN, Scoring};
 pub use sequences::{DROPOUT_MAX, MISORDER_MAX, WINDOW};
+pub use spells::Typed;
 pub use timing::STEP_MAX_MS;
 
 /// Length of an interval, nanoseconds.
@@ -126,30 +129,6 @@ enum Kind {
 struct Rare {
     events: Events,
     gaps: Gaps,
-}
-
-/// A payload type of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Typed {
-    /// Its number.
-    pub payload_type: u8,
-    /// What it carries; none if neither SDP nor RFC 3551 says.
-    pub media: Option<Media>,
-    /// Packets that carried it, copies included.
-    pub packets: u64,
-    /// When it was last seen, nanoseconds since 1970.
-    pub last_ns: i64,
-}
-
-/// How much of a stream was of which payload type: counted when it changes, by the places of [`Analyzer`]'s `types`.
-#[derive(Clone, Copy, Debug, Default)]
-struct Spells {
-    packets: [u32; PAYLOAD_TYPES_MAX],
-    /// Milliseconds since the first packet.
-    last_ms: [u32; PAYLOAD_TYPES_MAX],
-    /// The place of the type in hand, and the packets before it.
-    at: Option<u8>,
-    before: u64,
 }
 
 /// Counts at the start of the interval.
@@ -484,38 +463,20 @@ impl Analyzer {
 
     /// What is known of its payload types, in order of appearance; at most [`PAYLOAD_TYPES_MAX`].
     pub fn typed(&self) -> Vec<Typed> {
-        let spells = self.spells_until(self.packets);
-        let typed = |(place, payload_type): (usize, &u8)| Typed {
-            payload_type: *payload_type,
-            media: self.payloads.get(*payload_type).map(|p| p.media),
-            packets: spells.packets[place].into(),
-            last_ns: self.first_ns.saturating_add(i64::from(spells.last_ms[place]) * 1_000_000),
-        };
-        self.types[..usize::from(self.types_seen)].iter().enumerate().map(typed).collect()
-    }
-
-    /// The counts of types, with what came of the one in hand until so many packets were there.
-    fn spells_until(&self, packets: u64) -> Spells {
-        let mut spells = self.spells.as_deref().copied().unwrap_or(Spells { at: Some(0), ..Spells::default() });
-        if let Some(at) = spells.at.map(usize::from) {
-            spells.packets[at] = spells.packets[at].saturating_add(narrow(packets.saturating_sub(spells.before)));
-            let ms = self.last_ns.saturating_sub(self.first_ns) / 1_000_000;
-            spells.last_ms[at] = u32::try_from(ms).unwrap_or(u32::MAX);
-        }
-        spells
+        let last_ms = since(self.first_ns, self.last_ns);
+        let spells = self.spells.as_deref().copied().unwrap_or_default().until(self.packets, last_ms);
+        let types = &self.types[..usize::from(self.types_seen)];
+        spells.typed(types, self.first_ns, |payload_type| self.payloads.get(payload_type).map(|p| p.media))
     }
 
     /// Notes that another type comes: the packet in hand is counted already, and is of that type.
     fn end_spell(&mut self, payload_type: u8) {
-        let before = self.packets.saturating_sub(1);
         let place = self.types[..usize::from(self.types_seen)].iter().position(|t| *t == payload_type);
-        if self.types_seen > 1 || place.is_none() {
-            let spells = Spells { at: place.map(|at| at as u8), before, ..self.spells_until(before) };
-            match &mut self.spells {
-                Some(kept) => **kept = spells,
-                None => self.spells = Some(Box::new(spells)),
-            }
+        if self.types_seen <= 1 && place.is_some() {
+            return;
         }
+        let (packets, last_ms) = (self.packets.saturating_sub(1), since(self.first_ns, self.last_ns));
+        self.spells.get_or_insert_default().turn(packets, last_ms, place);
     }
 
     #[cold]

@@ -1,8 +1,8 @@
 //! The dialogs of a call: who is on the calling side of each, and which are confirmed and not ended.
 //!
 //! A call may have several: a fork whose targets both accept gives the caller one with each (RFC 3261 section
-//! 13.2.2.4), and a back-to-back user agent that keeps the Call-ID has a dialog of its own on each leg. Sides are told by
-//! tags, never by the order of messages.
+//! 13.2.2.4), and a back-to-back user agent that keeps the Call-ID has a dialog of its own on each leg. Sides are told
+//! by tags, never by the order of messages.
 
 use crate::limits::DIALOGS_PER_CALL_MAX;
 use smallvec::SmallVec;
@@ -73,8 +73,8 @@ impl Dialogs {
         }
     }
 
-    /// A BYE came with these tags: whether the call is over. It is not while the same caller has another dialog that was
-    /// acknowledged and not ended.
+    /// A BYE came with these tags: whether the call is over. It is not while the same caller has another dialog that
+    /// was acknowledged and not ended.
     pub fn end(&mut self, tags: Tags) -> bool {
         let turned = Tags { from: tags.to, to: tags.from };
         let Some(at) = self.confirmed.iter().position(|d| d.tags == tags || d.tags == turned) else { return true };

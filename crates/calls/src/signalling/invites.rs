@@ -57,7 +57,7 @@ impl Invite {
             487 => CallState::Cancelled,
             401 | 407 => CallState::AuthChallenged,
             300..=399 => CallState::Redirected,
-            300.. => CallState::Rejected,
+            400.. => CallState::Rejected,
             _ if self.cancelled => CallState::Cancelled,
             180 | 183 => CallState::Ringing,
             0 => CallState::Attempted,

@@ -17,6 +17,11 @@ use trunkline_wire::{Address, Endpoint, sdp};
 /// Payload maps kept to be shared between calls; beyond it the table is emptied, maps in use stay with their streams.
 const PAYLOAD_MAPS_MAX: usize = 4096;
 
+/// Where a map lies in memory, while it is kept.
+type Place = usize;
+/// Two maps that something was made of.
+type Pair = [Arc<PayloadMap>; 2];
+
 /// Payload maps by what they were made of: most calls of a network say the same.
 #[derive(Debug, Default)]
 pub struct PayloadMaps {
@@ -25,9 +30,9 @@ pub struct PayloadMaps {
     sections: HashMap<u64, Section>,
     /// What two of them have in common, by their places in memory and the payload types; they are kept with it, so that
     /// no other map takes their places.
-    common: HashMap<(usize, u128, usize, u128), (u128, [Arc<PayloadMap>; 2])>,
+    common: HashMap<(Place, u128, Place, u128), (u128, Pair)>,
     /// Maps of several media at one endpoint, by the places of these.
-    merged: HashMap<(usize, usize), (Arc<PayloadMap>, [Arc<PayloadMap>; 2])>,
+    merged: HashMap<(Place, Place), (Arc<PayloadMap>, Pair)>,
     hasher: DefaultHashBuilder,
 }
 

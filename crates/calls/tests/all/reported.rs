@@ -70,7 +70,7 @@ fn the_end_of_one_dialog_is_not_the_end_of_the_other() {
 fn every_media_section_is_read() {
     use CallState::Completed;
     let right = |case: &str, kind: Option<&'static str>| {
-        let Some(rows) = rows(case) else { return None };
+        let rows = rows(case)?;
         let told: Vec<_> = rows.calls.iter().map(|c| (c.state, c.verdict.as_ref().map(|v| v.kind.clone()))).collect();
         assert_eq!(told, [(Completed, kind.map(str::to_owned))], "{case}");
         Some(rows)
