@@ -6,6 +6,7 @@ use crate::ledger::{Evidence, Losses, file_of_lane};
 use crate::limits::ROWS_PER_HANDOVER;
 use crate::media::Serial;
 use crate::pipeline::DecodeCounters;
+use crate::seen::Seen;
 use crate::signalling::{Closed, Output};
 use crate::tap::{Heard, Hit, TapCounters};
 use crate::{ledger, verdict};
@@ -13,7 +14,8 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use trunkline_capture::CaptureLoss;
-use trunkline_store::row::{Loss, Rows, Stream};
+use trunkline_store::row::{Direction, Loss, Rows, Stream};
+use trunkline_wire::Address;
 
 /// All that a batch led to.
 pub struct Joined<'a> {
@@ -61,6 +63,9 @@ pub struct Joiner<'a> {
     names: Arc<dyn Names>,
     sink: &'a mut dyn Sink,
     losses: Losses,
+    seen: Seen,
+    /// Packets of streams that belong to calls beside the one that has them, of the caller and of the callee.
+    shared: HashMap<Serial, [u64; 2]>,
     /// What decoding counted in the batches joined so far.
     pub counters: DecodeCounters,
     /// Calls so far.
@@ -85,6 +90,8 @@ impl<'a> Joiner<'a> {
             names,
             sink,
             losses: Losses::default(),
+            seen: Seen::default(),
+            shared: HashMap::new(),
             counters: DecodeCounters::default(),
             calls: 0,
             registrations: 0,
@@ -149,6 +156,11 @@ impl<'a> Joiner<'a> {
         let (mut heard, mut hits): (Vec<Heard>, Vec<Hit>) = (Vec::new(), Vec::new());
         for lane in lanes {
             self.rows.intervals.extend(lane.intervals);
+            lane.begun.iter().for_each(|begun| self.seen.take(begun));
+            for shared in lane.shared {
+                let packets = self.shared.entry(shared.serial).or_default();
+                packets[usize::from(shared.sender == Direction::Callee)] += shared.packets;
+            }
             heard.extend(lane.heard);
             let source = lane.lane.map(file_of_lane);
             hits.extend(lane.hits.into_iter().map(|h| Hit { source: source.unwrap_or(h.source), ..h }));
@@ -179,7 +191,7 @@ impl<'a> Joiner<'a> {
 
     /// What the watch over the tap counted.
     pub fn tap(&self) -> TapCounters {
-        self.losses.watch.counters
+        TapCounters { networks_overflow: self.seen.overflow, ..self.losses.watch.counters }
     }
 
     fn assemble(&mut self, closed: &mut Closed, at_end: bool) {
@@ -197,7 +209,16 @@ impl<'a> Joiner<'a> {
         }
         call.files = files.iter().map(|f| self.names.name(*f)).collect();
         let case = ledger::Case { facts, evidence: &evidence, files, deadline_ns: *deadline_ns, at_end };
-        let tap = ledger::ledger(call, &case, &self.losses);
+        let mut tap = ledger::ledger(call, &case, &self.losses);
+        tap.elsewhere = self.shared.remove(serial).unwrap_or_default();
+        // What became known later is not looked at, so that it does not matter who knew it by then.
+        for (party, media) in facts.parties.iter().enumerate() {
+            let addresses = media.endpoint.map(|e| [e.address, media.signalled_from]);
+            let of = |is: fn(&Seen, Address, i64) -> bool| {
+                addresses.is_some_and(|all| all.iter().any(|address| is(&self.seen, *address, *deadline_ns)))
+            };
+            (tap.passes[party], tap.one_sided[party]) = (of(Seen::passes), of(Seen::is_one_sided));
+        }
         let media_seen = self.streams > 0;
         call.verdict = verdict::judge(&verdict::Case { call, facts, evidence: &evidence, media_seen, tap: &tap });
     }

@@ -88,8 +88,35 @@ pub struct LaneOutput {
     pub heard: Vec<Heard>,
     /// Gaps of streams that are settled.
     pub hits: Vec<Hit>,
+    /// Streams that began.
+    pub begun: Vec<Begun>,
+    /// Streams of other calls between endpoints that a call names, too.
+    pub shared: Vec<Shared>,
     /// The lane of a live capture; none of files.
     pub lane: Option<u16>,
+}
+
+/// A stream began: media between these passes the tap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// Its first packet, nanoseconds since 1970.
+    pub first_ns: i64,
+    /// Who sends it.
+    pub from: Endpoint,
+    /// Whom it is sent to.
+    pub to: Endpoint,
+}
+
+/// A stream that is kept with one call and belongs to another one as well, whose SDP names both its endpoints: a
+/// back-to-back user agent that does not touch media announces the same ones in both its calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// The other call.
+    pub serial: Serial,
+    /// Who of the other call sends it.
+    pub sender: Direction,
+    /// Its packets so far.
+    pub packets: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,6 +293,7 @@ impl Lane {
         self.counters.streams_without_call += u64::from(owner.is_none());
         let payloads = owner.as_ref().map_or_else(|| self.plain.clone(), |o| o.payloads.clone());
         self.begun += 1;
+        self.output.begun.push(Begun { first_ns: first.at_ns, from: key.from, to: key.to });
         let tracked = Box::new(Tracked {
             analyzer: Analyzer::new(first.at_ns, payloads, &first.header),
             key: *key,
@@ -341,6 +369,10 @@ impl Lane {
                 }
             }
             Notice::Release { serial } => {
+                for (at, sender) in self.directory.shared_by(*serial, |at| self.key(at)) {
+                    let packets = self.streams[at as usize].as_deref().map_or(0, |t| t.analyzer.packets());
+                    self.output.shared.push(Shared { serial: *serial, sender, packets });
+                }
                 for at in self.directory.release(*serial) {
                     self.finish_stream(at);
                 }
@@ -432,6 +464,10 @@ impl Lane {
         core::mem::take(&mut self.output)
     }
 
+    fn key(&self, at: u32) -> Option<(Endpoint, Endpoint)> {
+        self.streams.get(at as usize)?.as_deref().map(|tracked| (tracked.key.from, tracked.key.to))
+    }
+
     fn finish_stream(&mut self, at: u32) {
         let Some(tracked) = self.streams.get_mut(at as usize).and_then(Option::take) else { return };
         if let Ok(entry) = self.by_key.find_entry(tracked.hash, |other| *other == at) {
@@ -444,7 +480,12 @@ impl Lane {
             }
         }
         match tracked.owner {
-            Some((serial, _)) => self.directory.disown(serial, at),
+            Some((serial, _)) => {
+                self.directory.disown(serial, at);
+                let packets = tracked.analyzer.packets();
+                let others = self.directory.others(serial, &tracked.key.from, &tracked.key.to);
+                self.output.shared.extend(others.map(|(serial, sender)| Shared { serial, sender, packets }));
+            }
             None => self.forget_orphan(&tracked.key, at),
         }
         self.free.push(at);

@@ -67,6 +67,12 @@ pub struct Tap {
     pub dropped_in_talk: u64,
     /// Who sent what the capture does not hold, and how much of it the other one must have received.
     pub unseen: Option<(Direction, u64)>,
+    /// Packets between the call's endpoints that are kept with another call, of the caller and of the callee.
+    pub elsewhere: [u64; 2],
+    /// Whether media of each party's network passes the tap at all.
+    pub passes: [bool; 2],
+    /// Whether several streams go to each party's network and none comes from it.
+    pub one_sided: [bool; 2],
 }
 
 /// A call that is over, with what is to be laid against it.
@@ -102,6 +108,7 @@ pub fn ledger(call: &mut Call, case: &Case<'_>, losses: &Losses) -> Tap {
             blind_ns: blind.overlap_ns(&talk).max(losses.watch.silent_ns(*talk.start(), *talk.end(), case.deadline_ns)),
             dropped_in_talk: drops.iter().map(|d| d.within(&talk)).sum(),
             unseen: unseen(call, case),
+            ..Tap::default()
         },
         None => Tap { unseen: unseen(call, case), ..Tap::default() },
     };

@@ -18,6 +18,7 @@ pub mod live;
 pub mod media;
 pub mod payload;
 pub mod pipeline;
+pub mod seen;
 pub mod signalling;
 pub mod stream;
 pub mod tap;

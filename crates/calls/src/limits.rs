@@ -71,6 +71,9 @@ pub const ADOPT_NS: i64 = 10 * SECOND_NS;
 /// Consecutive packets that make a stream of a flow nobody announced.
 pub const CANDIDATE_PACKETS: usize = 4;
 
+/// Networks of which it is kept whether their media passes the tap. Of further ones nothing is known, and counted.
+pub const NETWORKS_SEEN_MAX: usize = 1 << 16;
+
 /// Distinct Call-IDs that are counted exactly; beyond it only new calls and transactions are counted.
 pub const CALL_IDS_COUNTED_MAX: usize = 1 << 20;
 

@@ -305,6 +305,11 @@ impl Analyzer {
         })
     }
 
+    /// Packets so far, copies included.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
     /// Times the sender restarted its sequence numbers.
     pub fn restarts(&self) -> u32 {
         self.sequences.restarts

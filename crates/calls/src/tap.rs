@@ -72,6 +72,8 @@ trunkline_kit::counters! {
         hole: "trunkline_calls_tap_hole_lost_packets_total",
         /// gaps that were not laid against others because there were too many at once
         gaps_overflow: "trunkline_calls_tap_gaps_overflow_total",
+        /// networks of which it is not known whether their media passes the tap, because there were too many
+        networks_overflow: "trunkline_calls_tap_networks_overflow_total",
     }
 }
 

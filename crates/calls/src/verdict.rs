@@ -34,6 +34,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("failure-6xx", setup::failure),
     ("missing-ack", setup::missing_ack),
     ("not-captured", audio::not_captured),
+    ("media-not-captured", audio::media_not_captured),
     ("no-audio", audio::no_audio),
     ("one-way-audio", audio::one_way_audio),
     ("codec-mismatch", audio::codec_mismatch),

@@ -193,6 +193,37 @@ impl Directory {
         })
     }
 
+    /// Other calls that name both these endpoints, and who of them sends.
+    pub fn others(&self, serial: Serial, from: &Endpoint, to: &Endpoint) -> impl Iterator<Item = (Serial, Direction)> {
+        let list = |end: &Endpoint| self.by_endpoint.get(end).map_or(&[][..], SmallVec::as_slice);
+        let senders = list(from);
+        let both = move |m: &&Mapping| m.serial != serial && senders.iter().any(|s| s.serial == m.serial);
+        list(to).iter().filter(both).map(|m| (m.serial, opposite(m.party)))
+    }
+
+    /// Streams of other calls between endpoints of this one, and who of this one sends them; `key` gives from where to
+    /// where a stream goes.
+    pub fn shared_by(
+        &self,
+        serial: Serial,
+        key: impl Fn(u32) -> Option<(Endpoint, Endpoint)>,
+    ) -> SmallVec<[(u32, Direction); 2]> {
+        let mut shared = SmallVec::new();
+        let Some(call) = self.calls.get(&serial) else { return shared };
+        for endpoint in &call.endpoints {
+            let mappings = self.by_endpoint.get(endpoint).map_or(&[][..], SmallVec::as_slice);
+            let Some(own) = mappings.iter().find(|m| m.serial == serial) else { continue };
+            let others = mappings.iter().filter(|m| m.serial != serial).filter_map(|m| self.calls.get(&m.serial));
+            for at in others.flat_map(|other| &other.streams) {
+                let ends_here = key(*at).filter(|(from, to)| to == endpoint && call.endpoints.contains(from));
+                if ends_here.is_some() && !shared.iter().any(|(known, _)| known == at) {
+                    shared.push((*at, opposite(own.party)));
+                }
+            }
+        }
+        shared
+    }
+
     /// The streams of a call.
     pub fn streams(&self, serial: Serial) -> &[u32] {
         self.calls.get(&serial).map_or(&[], |c| &c.streams)
@@ -322,6 +353,29 @@ mod tests {
         }
         assert_eq!(d.owner(end("10.0.0.1:4000"), end("10.0.0.2:5000"), 5).unwrap().serial, 1);
         assert_eq!(d.owner(end("10.0.0.2:5000"), end("10.0.0.1:4000"), 5).unwrap().serial, 1);
+    }
+
+    #[test]
+    fn a_stream_is_shared_with_each_call_that_names_both_its_ends() {
+        let mut d = Directory::default();
+        for (serial, party, endpoint) in [
+            (1, Direction::Caller, "10.0.0.1:4000"),
+            (1, Direction::Callee, "10.0.0.2:5000"),
+            // The second leg is called from the other side; the third call names one of the ends alone.
+            (2, Direction::Callee, "10.0.0.1:4000"),
+            (2, Direction::Caller, "10.0.0.2:5000"),
+            (3, Direction::Caller, "10.0.0.1:4000"),
+        ] {
+            announce(&mut d, serial, party, endpoint);
+        }
+        let (from, to) = (end("10.0.0.1:4000"), end("10.0.0.2:5000"));
+        d.own(1, 17);
+        assert_eq!(d.others(1, &from, &to).collect::<Vec<_>>(), [(2, Direction::Callee)]);
+        let key = |at: u32| (at == 17).then_some((from, to));
+        assert_eq!(d.shared_by(2, key)[..], [(17, Direction::Callee)]);
+        assert!(d.shared_by(3, key).is_empty() && d.shared_by(1, key).is_empty());
+        d.release(2);
+        assert_eq!(d.others(1, &from, &to).count(), 0);
     }
 
     #[test]

@@ -69,6 +69,30 @@ fn why_not_captured(case: &Case<'_>, talk_ns: i64) -> Option<String> {
     })
 }
 
+/// No audio of the call was seen, or of one side, and nothing else of these networks passes the tap either: nothing is
+/// said about the call.
+pub fn media_not_captured(case: &Case<'_>) -> Option<Verdict> {
+    let talk = talk_ns(case)?;
+    let nothing = "Nothing is known about its audio.";
+    if is_silent(case, talk) && audio_packets(case) == 0 {
+        let aside = (0..2).find(|party| !case.tap.passes[*party])?;
+        let of = case.facts.parties[aside].endpoint?.address;
+        let who = role(PARTIES[aside]);
+        let text = format!(
+            "Media of the call was not captured: no RTP of the network of the {who} ({of}) passes this tap. {nothing}"
+        );
+        return verdict("media-not-captured", text, sdp_packets(case));
+    }
+    let silent = silent_side(case, talk).filter(|silent| case.tap.one_sided[*silent])?;
+    let of = case.facts.parties[silent].endpoint?.address;
+    let text = format!(
+        "Media of the {} was not captured: several streams go to its network ({of}), and none of any call comes from \
+         there: one direction does not pass this tap. {nothing}",
+        role(PARTIES[silent])
+    );
+    verdict("media-not-captured", text, sdp_packets(case))
+}
+
 pub fn no_audio(case: &Case<'_>) -> Option<Verdict> {
     let talk = talk_ns(case)?;
     if !is_silent(case, talk) || why_not_captured(case, talk).is_some() {
@@ -275,8 +299,10 @@ fn audio_packets(case: &Case<'_>) -> u64 {
     [Direction::Caller, Direction::Callee, Direction::Unknown].map(|d| packets(case, d)).iter().sum()
 }
 
+/// Packets of audio that it sent, those that are kept with another call included.
 fn packets(case: &Case<'_>, direction: Direction) -> u64 {
-    sent_by(case, direction).map(|s| s.packets).sum()
+    let elsewhere = PARTIES.iter().position(|d| *d == direction).map_or(0, |party| case.tap.elsewhere[party]);
+    sent_by(case, direction).map(|s| s.packets).sum::<u64>() + elsewhere
 }
 
 /// Its streams that may be audio.

@@ -139,8 +139,9 @@ fn who(party: &str, user: &str) -> String {
 
 /// Whose audio was there before the call was hung up; nothing where the input has no media at all.
 fn heard(case: &Case<'_>) -> &'static str {
-    let sent = |direction: Direction| case.call.streams.iter().any(|s| s.direction == direction && s.packets > 0);
-    match (sent(Direction::Caller), sent(Direction::Callee)) {
+    let own = |direction: Direction| case.call.streams.iter().any(|s| s.direction == direction && s.packets > 0);
+    let [caller, callee] = case.tap.elsewhere.map(|packets| packets > 0);
+    match (caller || own(Direction::Caller), callee || own(Direction::Callee)) {
         _ if !case.media_seen => "",
         (true, true) => " Both sides had sent audio.",
         (true, false) => " No audio of the callee was seen.",

@@ -96,3 +96,21 @@ fn every_media_section_is_read() {
     // The answer takes PCMA alone, and PCMU is sent all the same.
     right("c47", Some("codec-mismatch"));
 }
+
+#[test]
+fn media_that_does_not_pass_here_is_no_fault_of_the_call() {
+    let kinds = |case: &str| {
+        let kind = |c: &Call| c.verdict.as_ref().map_or(String::new(), |v| v.kind.clone());
+        let mut kinds: Vec<String> = rows(case)?.calls.iter().map(kind).collect();
+        kinds.sort();
+        Some(kinds)
+    };
+    let times = |n: usize, kind: &str| vec![kind.to_owned(); n];
+    // Two calls each, with the media of both between the phones: it is in one of them, and silent is none.
+    let Some(direct) = kinds("m29") else { return };
+    assert_eq!(direct, times(12, ""));
+    // One of ten is relayed and passes the tap; nothing is known of the others.
+    assert_eq!(kinds("m28").unwrap(), [times(1, ""), times(9, "media-not-captured")].concat());
+    // A mirror of one direction.
+    assert_eq!(kinds("b21c").unwrap(), times(8, "media-not-captured"));
+}

@@ -10,7 +10,7 @@ const MILD = new Set(["jitter", "early-hangup", "slow-setup", "retransmission-st
 
 export function weightOf(call: Pick<Call, "verdict" | "verdict_kind" | "state">): Meaning | "note" {
   if (!call.verdict) return call.state === "completed" || call.state === "answered" ? "good" : "none";
-  if (call.verdict_kind === "not-captured") return "note";
+  if (call.verdict_kind === "not-captured" || call.verdict_kind === "media-not-captured") return "note";
   return MILD.has(call.verdict_kind ?? "") ? "warn" : "bad";
 }
 
