@@ -16,6 +16,13 @@ pub struct Tags {
     pub to: u64,
 }
 
+impl Tags {
+    /// The same as the other side has them.
+    fn turned(self) -> Tags {
+        Tags { from: self.to, to: self.from }
+    }
+}
+
 /// A dialog that a 2xx to INVITE confirmed.
 #[derive(Clone, Copy, Debug)]
 struct Confirmed {
@@ -59,7 +66,8 @@ impl Dialogs {
 
     /// A 2xx to INVITE came in this dialog.
     pub fn confirm(&mut self, tags: Tags) {
-        let known = self.confirmed.iter().any(|d| d.tags == tags);
+        // Either side may ask again in a dialog that is there.
+        let known = self.confirmed.iter().any(|d| d.tags == tags || d.tags == tags.turned());
         if !known && self.confirmed.len() < DIALOGS_PER_CALL_MAX {
             self.confirmed.push(Confirmed { tags, acknowledged: false, ended: false });
         }
@@ -76,10 +84,26 @@ impl Dialogs {
     /// A BYE came with these tags: whether the call is over. It is not while the same caller has another dialog that
     /// was acknowledged and not ended.
     pub fn end(&mut self, tags: Tags) -> bool {
-        let turned = Tags { from: tags.to, to: tags.from };
-        let Some(at) = self.confirmed.iter().position(|d| d.tags == tags || d.tags == turned) else { return true };
+        let is_this = |d: &Confirmed| d.tags == tags || d.tags == tags.turned();
+        let Some(at) = self.confirmed.iter().position(is_this) else { return true };
         self.confirmed[at].ended = true;
         let leg = self.confirmed[at].tags.from;
         !self.confirmed.iter().any(|d| d.tags.from == leg && d.acknowledged && !d.ended)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dialog_is_one_whichever_side_asks_in_it() {
+        let (ours, theirs) = (Tags { from: 1, to: 2 }, Tags { from: 2, to: 1 });
+        let mut dialogs = Dialogs::default();
+        dialogs.confirm(ours);
+        dialogs.confirm(theirs);
+        assert!(!dialogs.are_several());
+        dialogs.acknowledge(Tags::default());
+        assert!(dialogs.end(theirs));
     }
 }
