@@ -26,7 +26,8 @@ pub const TEXTS_PER_CALL_MAX: usize = 16 * 1024;
 /// further one is counted and not followed.
 pub const INVITES_PER_CALL_MAX: usize = 32;
 
-/// Dialogs of one call, and calling sides of its legs, that are told apart. Further ones are taken for the last.
+/// Dialogs of one call, and calling sides of its legs, that are told apart. Who calls on a further leg is taken for the
+/// called side, and a BYE of a further dialog for the end of the call.
 pub const DIALOGS_PER_CALL_MAX: usize = 16;
 
 /// Media sections of the offers of one call that are laid against answers; further ones are not.

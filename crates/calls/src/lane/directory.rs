@@ -151,6 +151,11 @@ impl Directory {
         core::hint::black_box(known);
     }
 
+    /// Who names an endpoint.
+    fn named(&self, endpoint: &Endpoint) -> &[Mapping] {
+        self.by_endpoint.get(endpoint).map_or(&[], SmallVec::as_slice)
+    }
+
     fn mappings(&self, endpoint: &Endpoint) -> usize {
         self.by_endpoint.get(endpoint).map_or(0, |m| m.first().map_or(0, |m| m.serial as usize) ^ m.len())
     }
@@ -162,8 +167,7 @@ impl Directory {
     /// then, when network address translation changed the receiver, the youngest that receives at `from`.
     pub fn owner(&self, from: Endpoint, to: Endpoint, at_ns: i64) -> Option<Owner> {
         let alive = |m: &&Mapping| self.calls.get(&m.serial).is_some_and(|c| at_ns <= c.until_ns);
-        let list = |end: &Endpoint| self.by_endpoint.get(end).map_or(&[][..], SmallVec::as_slice);
-        let (receivers, senders) = (list(&to), list(&from));
+        let (receivers, senders) = (self.named(&to), self.named(&from));
         let both = |m: &&Mapping| senders.iter().any(|s| s.serial == m.serial);
         let receiver = receivers
             .iter()
@@ -195,10 +199,9 @@ impl Directory {
 
     /// Other calls that name both these endpoints, and who of them sends.
     pub fn others(&self, serial: Serial, from: &Endpoint, to: &Endpoint) -> impl Iterator<Item = (Serial, Direction)> {
-        let list = |end: &Endpoint| self.by_endpoint.get(end).map_or(&[][..], SmallVec::as_slice);
-        let senders = list(from);
+        let senders = self.named(from);
         let both = move |m: &&Mapping| m.serial != serial && senders.iter().any(|s| s.serial == m.serial);
-        list(to).iter().filter(both).map(|m| (m.serial, opposite(m.party)))
+        self.named(to).iter().filter(both).map(|m| (m.serial, opposite(m.party)))
     }
 
     /// Streams of other calls between endpoints of this one, and who of this one sends them; `key` gives from where to
@@ -211,7 +214,7 @@ impl Directory {
         let mut shared = SmallVec::new();
         let Some(call) = self.calls.get(&serial) else { return shared };
         for endpoint in &call.endpoints {
-            let mappings = self.by_endpoint.get(endpoint).map_or(&[][..], SmallVec::as_slice);
+            let mappings = self.named(endpoint);
             let Some(own) = mappings.iter().find(|m| m.serial == serial) else { continue };
             let others = mappings.iter().filter(|m| m.serial != serial).filter_map(|m| self.calls.get(&m.serial));
             for at in others.flat_map(|other| &other.streams) {
@@ -231,7 +234,7 @@ impl Directory {
 
     /// Whether a call said that it receives at an endpoint.
     pub fn knows(&self, serial: Serial, endpoint: &Endpoint) -> bool {
-        self.by_endpoint.get(endpoint).is_some_and(|m| m.iter().any(|m| m.serial == serial))
+        self.named(endpoint).iter().any(|m| m.serial == serial)
     }
 
     /// Notes a stream of a call.
@@ -304,6 +307,12 @@ mod tests {
         })
     }
 
+    fn announce_all(d: &mut Directory, all: &[(Serial, Direction, &str)]) {
+        for (serial, party, endpoint) in all {
+            announce(d, *serial, *party, endpoint);
+        }
+    }
+
     #[test]
     fn the_receiver_names_the_sender() {
         let mut d = Directory::default();
@@ -343,14 +352,15 @@ mod tests {
     #[test]
     fn of_two_calls_with_the_same_endpoints_the_first_has_both_streams() {
         let mut d = Directory::default();
-        for (serial, party, endpoint) in [
-            (1, Direction::Caller, "10.0.0.1:4000"),
-            (2, Direction::Caller, "10.0.0.1:4000"),
-            (2, Direction::Callee, "10.0.0.2:5000"),
-            (1, Direction::Callee, "10.0.0.2:5000"),
-        ] {
-            announce(&mut d, serial, party, endpoint);
-        }
+        announce_all(
+            &mut d,
+            &[
+                (1, Direction::Caller, "10.0.0.1:4000"),
+                (2, Direction::Caller, "10.0.0.1:4000"),
+                (2, Direction::Callee, "10.0.0.2:5000"),
+                (1, Direction::Callee, "10.0.0.2:5000"),
+            ],
+        );
         assert_eq!(d.owner(end("10.0.0.1:4000"), end("10.0.0.2:5000"), 5).unwrap().serial, 1);
         assert_eq!(d.owner(end("10.0.0.2:5000"), end("10.0.0.1:4000"), 5).unwrap().serial, 1);
     }
@@ -358,16 +368,17 @@ mod tests {
     #[test]
     fn a_stream_is_shared_with_each_call_that_names_both_its_ends() {
         let mut d = Directory::default();
-        for (serial, party, endpoint) in [
-            (1, Direction::Caller, "10.0.0.1:4000"),
-            (1, Direction::Callee, "10.0.0.2:5000"),
-            // The second leg is called from the other side; the third call names one of the ends alone.
-            (2, Direction::Callee, "10.0.0.1:4000"),
-            (2, Direction::Caller, "10.0.0.2:5000"),
-            (3, Direction::Caller, "10.0.0.1:4000"),
-        ] {
-            announce(&mut d, serial, party, endpoint);
-        }
+        announce_all(
+            &mut d,
+            &[
+                (1, Direction::Caller, "10.0.0.1:4000"),
+                (1, Direction::Callee, "10.0.0.2:5000"),
+                // The second leg is called from the other side; the third call names one of the ends alone.
+                (2, Direction::Callee, "10.0.0.1:4000"),
+                (2, Direction::Caller, "10.0.0.2:5000"),
+                (3, Direction::Caller, "10.0.0.1:4000"),
+            ],
+        );
         let (from, to) = (end("10.0.0.1:4000"), end("10.0.0.2:5000"));
         d.own(1, 17);
         assert_eq!(d.others(1, &from, &to).collect::<Vec<_>>(), [(2, Direction::Callee)]);

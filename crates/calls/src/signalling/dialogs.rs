@@ -40,6 +40,13 @@ pub struct Dialogs {
     confirmed: SmallVec<[Confirmed; 1]>,
 }
 
+impl Confirmed {
+    /// Whether a request with these tags is of this dialog, whichever side asks.
+    fn is(&self, tags: Tags) -> bool {
+        self.tags == tags || self.tags == tags.turned()
+    }
+}
+
 impl Dialogs {
     /// Forgets all but the memory.
     pub fn clear(&mut self) {
@@ -67,7 +74,7 @@ impl Dialogs {
     /// A 2xx to INVITE came in this dialog.
     pub fn confirm(&mut self, tags: Tags) {
         // Either side may ask again in a dialog that is there.
-        let known = self.confirmed.iter().any(|d| d.tags == tags || d.tags == tags.turned());
+        let known = self.confirmed.iter().any(|d| d.is(tags));
         if !known && self.confirmed.len() < DIALOGS_PER_CALL_MAX {
             self.confirmed.push(Confirmed { tags, acknowledged: false, ended: false });
         }
@@ -84,8 +91,7 @@ impl Dialogs {
     /// A BYE came with these tags: whether the call is over. It is not while the same caller has another dialog that
     /// was acknowledged and not ended.
     pub fn end(&mut self, tags: Tags) -> bool {
-        let is_this = |d: &Confirmed| d.tags == tags || d.tags == tags.turned();
-        let Some(at) = self.confirmed.iter().position(is_this) else { return true };
+        let Some(at) = self.confirmed.iter().position(|d| d.is(tags)) else { return true };
         self.confirmed[at].ended = true;
         let leg = self.confirmed[at].tags.from;
         !self.confirmed.iter().any(|d| d.tags.from == leg && d.acknowledged && !d.ended)

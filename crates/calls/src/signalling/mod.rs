@@ -261,7 +261,7 @@ impl Signalling {
 
     /// Reads a little of calls that will be needed soon.
     fn warm(&self, at: impl Iterator<Item = u32>, what: fn(&Call) -> u64) {
-        let calls = at.filter_map(|at| self.slots.get(at as usize)?.call.as_deref());
+        let calls = at.filter_map(|at| self.call(at));
         core::hint::black_box(calls.fold(0, |sum, call| sum ^ what(call)));
     }
 
@@ -295,7 +295,8 @@ impl Signalling {
         self.counters.without_cseq += u64::from(cseq.is_none());
         let mut found = self.open_call(from, seek);
         let told = self.told(message, method, cseq.unwrap_or(0), found);
-        if let Some(at) = found.filter(|at| self.is_over_for(*at, &told)) {
+        let is_followed = |at: &u32| self.call(*at).is_some_and(|call| call.is_followed_by(&told));
+        if let Some(at) = found.filter(is_followed) {
             self.close(at);
             found = None;
         }
@@ -314,7 +315,8 @@ impl Signalling {
         let accepts = matches!(*start, StartLine::Response { status: 200..=299, .. }) && method == Method::Invite;
         let asks = matches!(*start, StartLine::Request { .. }) && matches!(method, Method::Invite | Method::Bye);
         // Which of several dialogs is acknowledged.
-        let of_several = || method == Method::Ack && self.call(found).is_some_and(Call::has_several_dialogs);
+        let of_several =
+            || method == Method::Ack && found.and_then(|at| self.call(at)).is_some_and(Call::has_several_dialogs);
         let both = accepts || asks || of_several();
         // Which side speaks matters where it announces media, and to tell transactions apart.
         let one = both || found.is_none() || sdp.is_some() || !is_of_calls(method);
@@ -330,13 +332,8 @@ impl Signalling {
         Told { start, method, cseq, tags, transaction: Key { branch, cseq }, print: self.print(message), sdp }
     }
 
-    fn call(&self, at: Option<u32>) -> Option<&Call> {
-        self.slots.get(at? as usize)?.call.as_deref()
-    }
-
-    /// Whether the call in this slot has ended and the message begins another one with its Call-ID.
-    fn is_over_for(&self, at: u32, told: &Told<'_>) -> bool {
-        self.call(Some(at)).is_some_and(|call| call.is_followed_by(told))
+    fn call(&self, at: u32) -> Option<&Call> {
+        self.slots.get(at as usize)?.call.as_deref()
     }
 
     /// A message of no open call.

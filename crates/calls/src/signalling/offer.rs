@@ -27,7 +27,7 @@ type Pair = [Arc<PayloadMap>; 2];
 pub struct PayloadMaps {
     maps: HashMap<u64, Arc<PayloadMap>>,
     /// By the hash of their text; each has a map that is in `maps`.
-    sections: HashMap<u64, Section>,
+    sections: HashMap<u64, Arc<Section>>,
     /// What two of them have in common, by their places in memory and the payload types; they are kept with it, so that
     /// no other map takes their places.
     common: HashMap<(Place, u128, Place, u128), (u128, Pair)>,
@@ -42,11 +42,11 @@ const SECTIONS_MAX: usize = 1024;
 const SECTION_OCTETS_MAX: usize = 1024;
 
 /// What a media section says at whatever endpoint: most calls of a network send the same one, so that it is read once.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Section {
-    text: Arc<[u8]>,
+    text: Box<[u8]>,
     /// What follows the endpoint in the ladder's remark.
-    remark: Arc<str>,
+    remark: Box<str>,
     payload_types: u128,
     direction: sdp::Direction,
     /// It has a part in ICE.
@@ -127,7 +127,7 @@ impl PayloadMaps {
         merged
     }
 
-    fn section(&self, text: &[u8]) -> Option<&Section> {
+    fn section(&self, text: &[u8]) -> Option<&Arc<Section>> {
         self.sections.get(&self.hash(text)).filter(|s| *s.text == *text)
     }
 
@@ -144,7 +144,7 @@ impl PayloadMaps {
         let (payload_types, direction) = (payload_types(media), media.direction);
         let (text, remark, ice) = (outline.section.into(), remark.into(), !media.ice_ufrag.is_empty());
         let section = Section { text, remark, payload_types, direction, ice, rtp };
-        self.sections.insert(self.hash(outline.section), section);
+        self.sections.insert(self.hash(outline.section), Arc::new(section));
     }
 
     fn hash(&self, text: &[u8]) -> u64 {
@@ -199,7 +199,7 @@ impl Offer<'_> {
         let outline = sdp::Outline::of(self.body);
         match outline.and_then(|o| Some((maps.section(o.section)?, o.endpoint))) {
             Some((section, endpoint)) => {
-                let section = section.clone();
+                let section = Arc::clone(section);
                 self.announce_known(&section, endpoint, call, maps, remark, notices);
             }
             None => {
