@@ -561,6 +561,7 @@ impl Tracked {
             scoring: self.analyzer.scoring(),
             received: self.received.into_vec(),
             types: self.analyzer.typed(),
+            sound: self.analyzer.sound(),
             files: (self.file, self.file_last),
             lane: None,
         };

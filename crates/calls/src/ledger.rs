@@ -9,7 +9,7 @@
 mod kept;
 
 use crate::signalling::Facts;
-use crate::stream::{Gap, Scoring, Typed};
+use crate::stream::{Gap, Scoring, Sound, Typed};
 use crate::tap::Kind;
 use crate::verdict::counted;
 use core::ops::RangeInclusive;
@@ -40,6 +40,8 @@ pub struct Evidence {
     pub received: Vec<Received>,
     /// Its payload types.
     pub types: Vec<Typed>,
+    /// When it carried something.
+    pub sound: Sound,
     /// The input files of its first and last packet.
     pub files: (u32, u32),
     /// The lane of a live capture that carried it; none of files.

@@ -24,6 +24,7 @@ use pace::{Pace, Speech};
 use reports::Reports;
 use score::IntervalMean;
 use sequences::{Arrival, Sequences};
+use sound::Quiet;
 use spells::{Spells, since};
 use std::sync::Arc;
 use timing::Timing;
@@ -41,6 +42,7 @@ mod pace;
 mod reports;
 mod score;
 mod sequences;
+mod sound;
 mod spells;
 mod timing;
 
@@ -48,6 +50,7 @@ pub use events::EVENTS_MAX;
 pub use gaps::{GAPS_MAX, Gap, SETTLED_NS};
 pub use score::{SCORED_PACKETS_MIN, Scoring};
 pub use sequences::{DROPOUT_MAX, MISORDER_MAX, WINDOW};
+pub use sound::{PAUSE_NS, PAUSES_MAX, Sound};
 pub use spells::Typed;
 pub use timing::STEP_MAX_MS;
 
@@ -74,6 +77,8 @@ pub struct Analyzer {
     packets: u64,
     octets: u64,
     last_ns: i64,
+    /// When the last packet with a payload came.
+    sound_ns: i64,
     first_ns: i64,
     media_ticks: i64,
     codec: Option<&'static Codec>,
@@ -129,6 +134,7 @@ enum Kind {
 struct Rare {
     events: Events,
     gaps: Gaps,
+    quiet: Quiet,
 }
 
 /// Counts at the start of the interval.
@@ -154,6 +160,7 @@ impl Analyzer {
             packets: 0,
             octets: 0,
             last_ns: at_ns,
+            sound_ns: at_ns,
             first_ns: at_ns,
             media_ticks: 0,
             codec: None,
@@ -213,6 +220,38 @@ impl Analyzer {
             self.distinct(at_ns, header, payload, payload_wire, arrival);
         }
         self.last_ns = self.last_ns.max(at_ns);
+        if payload_wire == 0 || at_ns.wrapping_sub(self.sound_ns) >= PAUSE_NS {
+            self.unusual_sound(at_ns, payload_wire);
+        } else {
+            self.sound_ns = self.sound_ns.max(at_ns);
+        }
+    }
+
+    /// A packet without payload, or the first one with a payload after a pause.
+    #[cold]
+    fn unusual_sound(&mut self, at_ns: i64, payload_wire: u32) {
+        let quiet = &mut self.rare.get_or_insert_default().quiet;
+        if payload_wire == 0 {
+            quiet.empty += 1;
+        } else {
+            quiet.pause(self.sound_ns, at_ns);
+            self.sound_ns = at_ns;
+        }
+    }
+
+    /// When it carried something.
+    pub fn sound(&self) -> Sound {
+        let (first_ns, last_ns) = (self.first_ns, self.sound_ns);
+        match self.rare.as_deref().map(|rare| &rare.quiet) {
+            None => Sound { first_ns, last_ns, ..Sound::default() },
+            Some(quiet) => Sound {
+                first_ns,
+                last_ns,
+                empty: quiet.empty,
+                pauses: quiet.pauses.clone(),
+                pauses_not_kept: quiet.not_kept,
+            },
+        }
     }
 
     /// SDP became known, or changed, after packets came. Jitter starts again where it changes the clock.

@@ -6,6 +6,7 @@
 
 mod audio;
 mod setup;
+mod talk;
 
 use crate::ledger::{Evidence, Tap};
 use crate::signalling::Facts;
@@ -37,10 +38,13 @@ pub const RULES: &[(&str, Rule)] = &[
     ("media-not-captured", audio::media_not_captured),
     ("no-audio", audio::no_audio),
     ("one-way-audio", audio::one_way_audio),
+    ("one-way-audio", talk::one_way_from),
+    ("audio-stopped", talk::audio_stopped),
     ("codec-mismatch", audio::codec_mismatch),
     ("loss", audio::loss),
     ("not-captured", audio::lost_by_capture),
     ("jitter", audio::jitter),
+    ("late-audio", talk::late_audio),
     ("retransmission-storm", setup::retransmission_storm),
     ("early-hangup", setup::early_hangup),
     ("slow-setup", setup::slow_setup),

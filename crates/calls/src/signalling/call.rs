@@ -6,6 +6,7 @@ use super::invites::{Invite, Invites, Key, Pending};
 use super::negotiation::Negotiation;
 use super::offer::Role;
 use super::remark::Remark;
+use super::talk::Talk;
 use super::up::CallUp;
 use super::{Closed, Incoming, REMARK_SEPARATOR, push_lossy, usual};
 use crate::limits::{
@@ -112,6 +113,8 @@ pub struct Call {
     pub announced: SmallVec<[(Endpoint, Direction, usize); 2]>,
     /// Offers, to be laid against answers.
     pub negotiation: Negotiation,
+    /// What was agreed about audio on each hop.
+    pub talk: Talk,
     names: Names,
 }
 
@@ -202,9 +205,22 @@ impl Call {
         let Call { bye_ns, ringing_ns, answer_ns, .. } = self;
         (*bye_ns, *ringing_ns, *answer_ns) = (None, None, None);
         let Call {
-            messages, texts, hosts, prints, files, facts, announced, names, invites, dialogs, negotiation, ..
+            messages,
+            texts,
+            hosts,
+            prints,
+            files,
+            facts,
+            announced,
+            names,
+            invites,
+            dialogs,
+            negotiation,
+            talk,
+            ..
         } = self;
         negotiation.clear();
+        talk.clear();
         invites.clear();
         dialogs.clear();
         messages.clear();
@@ -364,6 +380,7 @@ impl Call {
             self.dialogs.confirm(told.tags);
             if self.accepted == 0 {
                 (self.accepted, self.reason, self.answer_ns) = (status, reason, Some(at_ns));
+                self.facts.hosts = [Some(self.src.address), Some(from.src.address)];
             }
         } else if self.accepted == 0 {
             self.invites.response(told.transaction, at_ns, (status, reason), from.dst == self.src);
@@ -557,6 +574,7 @@ impl Call {
         }
         self.invites.shrink();
         self.negotiation.shrink();
+        self.talk.shrink();
         Ladder { hosts: self.hosts.to_vec(), messages, texts, not_kept: self.not_kept }
     }
 

@@ -1,5 +1,6 @@
 //! What the signalling of a call told beyond its row: what verdicts are made of.
 
+use smallvec::SmallVec;
 use trunkline_wire::sip::Method;
 use trunkline_wire::{Address, Endpoint};
 
@@ -34,6 +35,32 @@ impl PartyMedia {
     }
 }
 
+/// What a description says about audio as it was agreed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Said {
+    /// Where its sender wants to receive audio; none if it takes none.
+    pub endpoint: Option<Endpoint>,
+    /// It will send.
+    pub sends: bool,
+    /// It wants to receive.
+    pub receives: bool,
+    /// It takes fax (T.38).
+    pub fax: bool,
+    /// It has a part in ICE, so that media may go to other addresses than these (RFC 8445).
+    pub ice: bool,
+}
+
+/// What holds about audio from a time on, between two hosts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// When it was answered, nanoseconds since 1970.
+    pub at_ns: i64,
+    /// Between which hosts.
+    pub between: [Address; 2],
+    /// Caller and callee.
+    pub parties: [Said; 2],
+}
+
 /// What verdicts want to know of the signalling.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
@@ -41,6 +68,12 @@ pub struct Facts {
     pub invite_seen: bool,
     /// Caller's and callee's media.
     pub parties: [PartyMedia; 2],
+    /// What was agreed about audio, in order of time, hops mixed.
+    pub changes: SmallVec<[Change; 1]>,
+    /// Not all of it is there: too many hops or changes.
+    pub changes_not_kept: bool,
+    /// The host of the caller, as far as it was seen, and that of the one who accepted the call.
+    pub hosts: [Option<Address>; 2],
     /// CSeq of the last 2xx to INVITE and how often it was repeated.
     pub accepted: Option<(u32, u32)>,
     /// The 2xx to INVITE was acknowledged.

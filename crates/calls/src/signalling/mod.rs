@@ -11,11 +11,12 @@ mod invites;
 mod negotiation;
 mod offer;
 mod remark;
+mod talk;
 mod transaction;
 mod up;
 mod usual;
 
-pub use facts::{Facts, PartyMedia};
+pub use facts::{Change, Facts, PartyMedia, Said};
 pub use remark::REMARK_SEPARATOR;
 pub use transaction::Registering;
 pub use up::CallUp;

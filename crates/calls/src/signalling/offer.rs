@@ -1,6 +1,6 @@
 //! What SDP says about media, told to the lanes: offers and answers alike (RFC 3264).
 
-use super::facts::PartyMedia;
+use super::facts::{PartyMedia, Said};
 use super::negotiation::Offered;
 use super::{Incoming, REMARK_SEPARATOR, SignallingCounters, call::Call};
 use crate::limits::ENDPOINTS_PER_CALL_MAX;
@@ -227,10 +227,11 @@ impl Offer<'_> {
         endpoint.push_to(remark);
         remark.push_str(&section.remark);
         let trickles = endpoint.port == TRICKLES && section.ice;
-        let audio = Audio { index: 0, endpoint: Some(endpoint), direction: section.direction, trickles };
-        let Some(rtp) = &section.rtp else { return self.note_audio(call, &[audio]) };
+        let audio =
+            Audio { index: 0, endpoint: Some(endpoint), direction: section.direction, trickles, ice: section.ice };
+        let Some(rtp) = &section.rtp else { return self.note_audio(call, &[audio], false) };
         self.negotiate(call, maps, &[Offered::new(rtp.kind, section.payload_types, &rtp.payloads)]);
-        self.note_audio(call, &[audio]);
+        self.note_audio(call, &[audio], false);
         for endpoint in own_endpoints(Some(endpoint), self.from) {
             self.tell(call, endpoint, rtp.kind, &rtp.payloads, rtp.encrypted, notices);
         }
@@ -253,10 +254,10 @@ impl Offer<'_> {
         let offered: SmallVec<[Offered; 2]> =
             used.map(|(media, rtp)| Offered::new(rtp.kind, payload_types(media), &rtp.payloads)).collect();
         self.negotiate(call, maps, &offered);
-        self.note_fax(call, session);
+        let fax = self.note_fax(call, session);
         let audio = session.media.iter().enumerate().filter(|(_, m)| m.kind == sdp::Kind::Audio);
         let audio: SmallVec<[Audio; 1]> = audio.map(|(index, media)| Audio::of(index, media)).collect();
-        self.note_audio(call, &audio);
+        self.note_audio(call, &audio, fax);
         self.announce_sections(session, &sections, call, maps, notices);
     }
 
@@ -308,29 +309,38 @@ impl Offer<'_> {
         }
     }
 
-    /// Fax is agreed when an answer takes it.
-    fn note_fax(&self, call: &mut Call, session: &sdp::Session<'_>) {
+    /// Fax is agreed when an answer takes it. Whether there is any.
+    fn note_fax(&self, call: &mut Call, session: &sdp::Session<'_>) -> bool {
         let fax = session.media.iter().any(|m| m.kind == sdp::Kind::Image && m.port != 0);
         if fax && self.role == Role::Answer {
             call.facts.parties.iter_mut().for_each(|party| party.fax = true);
         }
+        fax
     }
 
     /// What it says of its first audio that is not refused, and which audio of the other's offer it takes.
-    fn note_audio(&self, call: &mut Call, audio: &[Audio]) {
+    fn note_audio(&self, call: &mut Call, audio: &[Audio], fax: bool) {
         let taken = audio.iter().find(|a| a.endpoint.is_some()).or(audio.first());
         if let Some(audio) = taken {
             audio.note(&mut call.facts.parties[self.side()], self.from.src.address);
         }
-        match self.role {
-            Role::Offer => call.negotiation.offer_audio(self.sender, audio),
+        let (hosts, side) = ((self.from.src.address, self.from.dst.address), self.side());
+        let said = Said { fax, ..taken.map(Audio::said).unwrap_or_default() };
+        let is_kept = match self.role {
+            Role::Offer => {
+                call.negotiation.offer_audio(self.sender, audio);
+                call.talk.offer(hosts, side, said)
+            }
             Role::Answer => {
                 let index = taken.filter(|a| a.endpoint.is_some()).map(|a| a.index);
-                if let Some(endpoint) = index.and_then(|index| call.negotiation.audio_of_other(self.sender, index)) {
-                    call.facts.parties[1 - self.side()].endpoint = Some(endpoint);
+                let of_other = index.and_then(|index| call.negotiation.audio_of_other(self.sender, index));
+                if of_other.is_some() {
+                    call.facts.parties[1 - side].endpoint = of_other;
                 }
+                call.talk.answer(hosts, side, said, of_other, self.from.at_ns, &mut call.facts.changes)
             }
-        }
+        };
+        call.facts.changes_not_kept |= !is_kept;
     }
 
     fn tell(
@@ -412,19 +422,39 @@ pub struct Audio {
     direction: sdp::Direction,
     /// Its addresses are still to come (RFC 8840 section 4.1.1): `0.0.0.0:9` is no hold.
     trickles: bool,
+    /// It has a part in ICE.
+    ice: bool,
 }
 
 impl Audio {
     fn of(index: usize, media: &sdp::Media<'_>) -> Audio {
         let trickles = media.port == TRICKLES && !media.ice_ufrag.is_empty();
-        Audio { index, endpoint: media.rtp(), direction: media.direction, trickles }
+        let ice = !media.ice_ufrag.is_empty();
+        Audio { index, endpoint: media.rtp(), direction: media.direction, trickles, ice }
+    }
+
+    /// Nothing is to be sent there: hold as RFC 2543 has it.
+    fn is_nowhere(&self) -> bool {
+        self.endpoint.is_none_or(|endpoint| endpoint.address.is_unspecified() && !self.trickles)
+    }
+
+    fn said(&self) -> Said {
+        let (sends, receives) = (self.direction.sends(), self.direction.receives());
+        let is_used = !self.is_nowhere();
+        Said {
+            endpoint: self.endpoint,
+            sends: sends && is_used,
+            receives: receives && is_used,
+            ice: self.ice,
+            fax: false,
+        }
     }
 
     fn note(&self, party: &mut PartyMedia, signalled_from: Address) {
         let Some(endpoint) = self.endpoint else { return };
         party.endpoint = Some(endpoint);
         party.signalled_from = signalled_from;
-        let nowhere = endpoint.address.is_unspecified() && !self.trickles;
+        let nowhere = self.is_nowhere();
         party.sends |= self.direction.sends() && !nowhere;
         party.receives |= self.direction.receives() && !nowhere;
         party.held |= self.direction != sdp::Direction::SendRecv || nowhere;

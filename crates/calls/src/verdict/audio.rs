@@ -1,6 +1,6 @@
 //! Rules about what could be heard.
 
-use super::{Case, counted, seconds, verdict};
+use super::{Case, counted, seconds, talk, verdict};
 use crate::ledger::Evidence;
 use crate::signalling::PartyMedia;
 use crate::stream::Typed;
@@ -9,7 +9,7 @@ use trunkline_store::row::{CallState, Direction, Stream, Verdict};
 use trunkline_wire::sip::Method;
 
 /// Who the parties are, in the order of [`crate::signalling::Facts::parties`].
-const PARTIES: [Direction; 2] = [Direction::Caller, Direction::Callee];
+pub(super) const PARTIES: [Direction; 2] = [Direction::Caller, Direction::Callee];
 /// A call answered for less than this need not have had time to speak.
 const TALK_MIN_NS: i64 = 3_000_000_000;
 /// As many packets as this (half a second of usual speech) are audio.
@@ -50,7 +50,7 @@ pub fn not_captured(case: &Case<'_>) -> Option<Verdict> {
 }
 
 /// Why audio that was there need not have been captured.
-fn why_not_captured(case: &Case<'_>, talk_ns: i64) -> Option<String> {
+pub(super) fn why_not_captured(case: &Case<'_>, talk_ns: i64) -> Option<String> {
     let tap = case.tap;
     if let Some((sender, packets)) = tap.unseen {
         let receiver = if sender == Direction::Caller { Direction::Callee } else { Direction::Caller };
@@ -302,18 +302,31 @@ fn audio_packets(case: &Case<'_>) -> u64 {
 /// Packets of audio that it sent, those that are kept with another call included.
 fn packets(case: &Case<'_>, direction: Direction) -> u64 {
     let elsewhere = PARTIES.iter().position(|d| *d == direction).map_or(0, |party| case.tap.elsewhere[party]);
-    sent_by(case, direction).map(|s| s.packets).sum::<u64>() + elsewhere
+    sent_by(case, direction).map(|s| s.packets).sum::<u64>().saturating_sub(empty(case, direction)) + elsewhere
+}
+
+/// Packets without payload of its streams that may be audio.
+fn empty(case: &Case<'_>, direction: Direction) -> u64 {
+    let streams = case.call.streams.iter().zip(case.evidence);
+    let audio = streams.filter(|(s, e)| is_audio_of(case, s, Some(e), direction));
+    audio.map(|(_, e)| e.sound.empty).sum()
+}
+
+/// It is this party's, may be audio, and something of it came after the answer.
+fn is_audio_of(case: &Case<'_>, stream: &Stream, evidence: Option<&Evidence>, direction: Direction) -> bool {
+    let is_heard = |e: &Evidence| talk::is_heard_after(case.call.answer_ns, direction, &e.sound);
+    stream.direction == direction && !is_video(evidence) && evidence.is_none_or(is_heard)
 }
 
 /// Its streams that may be audio.
 fn sent_by<'a>(case: &Case<'a>, direction: Direction) -> impl Iterator<Item = &'a Stream> {
     let evidence = case.evidence;
     let streams = case.call.streams.iter().enumerate();
-    streams.filter(move |(at, s)| s.direction == direction && !is_video(evidence.get(*at))).map(|(_, s)| s)
+    streams.filter(move |(at, s)| is_audio_of(case, s, evidence.get(*at), direction)).map(|(_, s)| s)
 }
 
 /// Nothing of the stream can be heard: video, and what else is known to be no audio.
-fn is_video(evidence: Option<&Evidence>) -> bool {
+pub(super) fn is_video(evidence: Option<&Evidence>) -> bool {
     let types = evidence.map_or(&[][..], |e| &e.types);
     let silent = |t: &Typed| matches!(t.media, Some(Media::Video | Media::Other));
     !types.is_empty() && types.iter().all(silent)
@@ -322,7 +335,11 @@ fn is_video(evidence: Option<&Evidence>) -> bool {
 /// The party negotiated audio, and neither fax nor hold explains silence.
 fn audio_expected(case: &Case<'_>, party: usize) -> bool {
     let media = &case.facts.parties[party];
-    media.endpoint.is_some() && !media.fax && !case.facts.parties.iter().any(|p| p.held || p.fax)
+    media.endpoint.is_some()
+        && match talk::windows(case, 1 - party) {
+            Some(windows) => talk::total_ns(&windows) >= TALK_MIN_NS,
+            None => !case.facts.parties.iter().any(|p| p.held || p.fax),
+        }
 }
 
 fn sends(case: &Case<'_>, party: usize) -> bool {
@@ -350,14 +367,14 @@ fn target(case: &Case<'_>, party: usize) -> String {
     }
 }
 
-fn sdp_packets(case: &Case<'_>) -> Vec<u64> {
+pub(super) fn sdp_packets(case: &Case<'_>) -> Vec<u64> {
     super::packets_of(case.call, |m| {
         m.flags & trunkline_store::row::Message::SDP != 0 && m.method == Method::Invite as u8
     })
 }
 
 /// Who sends, to stand after "the".
-fn role(direction: Direction) -> &'static str {
+pub(super) fn role(direction: Direction) -> &'static str {
     match direction {
         Direction::Caller => "caller",
         Direction::Callee => "callee",

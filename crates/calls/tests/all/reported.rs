@@ -114,3 +114,18 @@ fn media_that_does_not_pass_here_is_no_fault_of_the_call() {
     // A mirror of one direction.
     assert_eq!(kinds("b21c").unwrap(), times(8, "media-not-captured"));
 }
+
+#[test]
+fn audio_is_judged_over_the_life_of_the_call() {
+    let cases = ["b10", "b23b", "b45", "c25", "c26b", "c27", "c36", "c39", "c46", "c46b", "c12b"];
+    for case in cases {
+        let Some(rows) = rows(case) else { return };
+        for c in &rows.calls {
+            println!("{case} {:?} {:?}", c.state, c.verdict);
+            for s in &c.streams {
+                println!("   {:?} {}->{} {} {}", s.direction, s.src, s.dst, s.packets, s.codec)
+            }
+        }
+    }
+    panic!();
+}

@@ -1,0 +1,363 @@
+//! Rules about when a side was heard: audio that begins late, stops for good, does not come back after hold, goes where
+//! nobody listens any more, or ends at a relay.
+//!
+//! What is to be heard when is told by what was agreed ([`crate::signalling::Change`]), what was heard by the streams
+//! ([`crate::stream::Sound`]).
+
+use super::audio::{self, PARTIES, role};
+use super::{Case, seconds, verdict};
+use crate::limits::STREAMS_PER_CALL_MAX;
+use crate::signalling::{Change, Said};
+use crate::stream::Sound;
+use smallvec::SmallVec;
+use trunkline_store::row::{Direction, Stream, Verdict};
+use trunkline_wire::Endpoint;
+
+/// Silence to the end of the call that is not usual, of a side that sends all along.
+const STOPPED_MIN_NS: i64 = 5_000_000_000;
+/// The same of a side that sends nothing while nobody speaks (silence suppression).
+const STOPPED_SUPPRESSED_NS: i64 = 30_000_000_000;
+/// Silence of both sides at once, up to the end.
+const BOTH_STOPPED_NS: i64 = 10_000_000_000;
+/// Silence after the answer that people take for a dead line.
+const LATE_MIN_NS: i64 = 3_000_000_000;
+/// The same after hold: who resumes often waits for the other to speak.
+const LATE_RESUMED_NS: i64 = 5_000_000_000;
+/// The same of a side that sends nothing while nobody speaks.
+const LATE_SUPPRESSED_NS: i64 = 10_000_000_000;
+/// A side goes on when it was heard this near to the end.
+const GOES_ON_NS: i64 = 3_000_000_000;
+/// As much as this has to be heard to speak of a beginning.
+const BEGUN_NS: i64 = 1_000_000_000;
+/// Packets on their way when the other side asks for them at another place.
+const MOVING_NS: i64 = 1_000_000_000;
+/// A side with more talkspurts or pauses than this suppresses silence.
+const SPURTS_MAX: u32 = 2;
+
+/// A time in which one side is to hear the other.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// Nanoseconds since 1970.
+    pub from_ns: i64,
+    /// Nanoseconds since 1970.
+    pub to_ns: i64,
+    listener: Said,
+    speaker: Said,
+    /// Where the listener wanted audio before.
+    left: SmallVec<[Endpoint; 1]>,
+    begins: Begins,
+    /// The speaker's audio comes by a relay.
+    relayed: bool,
+}
+
+/// Why a window begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begins {
+    Answer,
+    Resume,
+    Move,
+}
+
+type Windows = SmallVec<[Window; 2]>;
+
+/// What was agreed where this party is: on its own hop.
+fn near<'a>(case: &'a Case<'_>, party: usize) -> impl Iterator<Item = &'a Change> + use<'a> {
+    let host = case.facts.hosts[party];
+    case.facts.changes.iter().filter(move |change| host.is_none_or(|host| change.between.contains(&host)))
+}
+
+/// Both sides send and receive, and audio it is.
+fn is_open(change: &Change) -> bool {
+    change.parties.iter().all(|p| p.endpoint.is_some() && p.sends && p.receives && !p.fax)
+}
+
+/// When the call was over, or the last that was seen of it.
+fn end_ns(case: &Case<'_>) -> i64 {
+    let sound = case.evidence.iter().map(|e| e.sound.last_ns).max();
+    case.call.end_ns.or(sound).unwrap_or(case.call.last_ns)
+}
+
+/// When this party (0 the caller) is to hear the other one. None if that is not known.
+pub fn windows(case: &Case<'_>, listener: usize) -> Option<Windows> {
+    let answer_ns = case.call.answer_ns?;
+    if case.facts.changes_not_kept {
+        return None;
+    }
+    let speaker = 1 - listener;
+    let own = |endpoint| near(case, speaker).any(|change| change.parties[speaker].endpoint == endpoint);
+    let mut windows = Windows::new();
+    let mut left: SmallVec<[Endpoint; 1]> = SmallVec::new();
+    let mut is_known = false;
+    let mut changes = near(case, listener).peekable();
+    let mut was_open = true;
+    while let Some(change) = changes.next() {
+        is_known = true;
+        let to_ns = changes.peek().map_or(i64::MAX, |next| next.at_ns).min(end_ns(case));
+        let from_ns = change.at_ns.max(answer_ns);
+        let [heard, said] = [change.parties[listener], change.parties[speaker]];
+        let open = is_open(change);
+        if to_ns > from_ns {
+            match windows.last_mut().filter(|w| open && w.to_ns == from_ns && w.listener.endpoint == heard.endpoint) {
+                Some(last) => (last.to_ns, last.listener, last.speaker) = (to_ns, heard, said),
+                None if open => windows.push(Window {
+                    from_ns,
+                    to_ns,
+                    listener: heard,
+                    speaker: said,
+                    left: left.iter().copied().filter(|old| Some(*old) != heard.endpoint).collect(),
+                    begins: match (windows.is_empty() && change.at_ns <= answer_ns, was_open) {
+                        (true, _) => Begins::Answer,
+                        (_, true) => Begins::Move,
+                        (_, false) => Begins::Resume,
+                    },
+                    relayed: !own(said.endpoint),
+                }),
+                None => {}
+            }
+            was_open = open;
+        }
+        left.extend(heard.endpoint.filter(|endpoint| !left.contains(endpoint)));
+    }
+    is_known.then_some(windows)
+}
+
+/// How long this party is to hear the other one, nanoseconds.
+pub fn total_ns(windows: &[Window]) -> i64 {
+    windows.iter().map(|w| w.to_ns - w.from_ns).sum()
+}
+
+/// Audio streams of a party.
+fn streams<'a>(case: &'a Case<'_>, party: usize) -> impl Iterator<Item = (&'a Stream, &'a Sound)> + use<'a> {
+    let all = case.call.streams.iter().zip(case.evidence);
+    let audio = all.filter(move |(s, e)| s.direction == PARTIES[party] && !audio::is_video(Some(e)));
+    audio.map(|(s, e)| (s, &e.sound)).filter(|(s, sound)| s.packets > sound.empty)
+}
+
+impl Window {
+    /// Whether a stream of the speaker comes to where the listener hears it.
+    fn arrives(&self, stream: &Stream) -> bool {
+        if self.relayed {
+            return Some(stream.src) == self.speaker.endpoint || Some(stream.dst) == self.listener.endpoint;
+        }
+        self.listener.ice || !self.left.contains(&stream.dst)
+    }
+
+    /// Whether a stream of the listener is on the same hop.
+    fn is_beside(&self, stream: &Stream) -> bool {
+        !self.relayed || Some(stream.dst) == self.speaker.endpoint || Some(stream.src) == self.listener.endpoint
+    }
+
+    /// Packets were on their way to the old address when it changed.
+    fn settled_ns(&self) -> i64 {
+        self.from_ns.saturating_add(if self.begins == Begins::Move { MOVING_NS } else { 0 })
+    }
+}
+
+/// A listener with all that is known of what it was to hear.
+struct Hearing<'a> {
+    case: &'a Case<'a>,
+    listener: usize,
+    windows: Windows,
+}
+
+impl<'a> Hearing<'a> {
+    /// None where too little is known to say when something was heard.
+    fn of(case: &'a Case<'a>, listener: usize) -> Option<Self> {
+        let (tap, speaker) = (case.tap, 1 - listener);
+        let whole = case.evidence.len() == case.call.streams.len() && case.call.streams.len() < STREAMS_PER_CALL_MAX;
+        let is_elsewhere = tap.elsewhere[speaker] > 0 || tap.one_sided[speaker];
+        if !case.media_seen || !whole || is_elsewhere {
+            return None;
+        }
+        let windows = windows(case, listener)?;
+        Some(Hearing { case, listener, windows })
+    }
+
+    fn speaker(&self) -> usize {
+        1 - self.listener
+    }
+
+    /// When the speaker was last heard.
+    fn last_heard(&self) -> Option<i64> {
+        let last = |w: &Window| {
+            let arriving = streams(self.case, self.speaker()).filter(|(s, _)| w.arrives(s));
+            arriving.filter_map(|(_, sound)| sound.last_within(w.from_ns, w.to_ns)).max()
+        };
+        self.windows.iter().filter_map(last).max()
+    }
+
+    /// When the speaker was first heard in a window.
+    fn first_heard(&self, window: &Window) -> Option<i64> {
+        let arriving = streams(self.case, self.speaker()).filter(|(s, _)| window.arrives(s));
+        arriving.filter_map(|(_, sound)| sound.first_within(window.from_ns, window.to_ns)).min()
+    }
+
+    /// For how long the speaker was not heard up to the end, though it should have been.
+    fn silent_ns(&self) -> i64 {
+        let last = self.last_heard().unwrap_or(i64::MIN);
+        self.windows.iter().map(|w| (w.to_ns - w.from_ns.max(last)).max(0)).sum()
+    }
+
+    /// The speaker sends nothing while nobody speaks.
+    fn suppresses(&self) -> bool {
+        let within = |(from, to): &&(i64, i64)| self.windows.iter().any(|w| w.from_ns <= *from && *to <= w.to_ns);
+        streams(self.case, self.speaker()).any(|(stream, sound)| {
+            let pauses = sound.pauses.iter().filter(within).count() as u32 + sound.pauses_not_kept;
+            stream.comfort_noise > 0 || stream.talkspurts > SPURTS_MAX || pauses >= SPURTS_MAX
+        })
+    }
+
+    /// The listener itself was heard on its hop, from this time up to the end.
+    fn listener_goes_on(&self, from_ns: i64) -> bool {
+        let Some(last) = self.windows.last() else { return false };
+        let beside = streams(self.case, self.listener).filter(|(s, _)| last.is_beside(s));
+        let mut until = beside.filter_map(|(_, sound)| sound.last_within(from_ns, last.to_ns));
+        until.any(|at| at >= last.to_ns - GOES_ON_NS)
+    }
+
+    /// The last window goes on to the end of the call: it did not end held.
+    fn lasts(&self) -> bool {
+        self.windows.last().is_some_and(|w| w.to_ns >= end_ns(self.case))
+    }
+
+    /// Streams of the speaker that go where the listener wanted audio before.
+    fn to_left(&self) -> Option<(&'a Stream, Endpoint)> {
+        let last = self.windows.last().filter(|w| w.begins == Begins::Move && !w.listener.ice)?;
+        // Who still sends from there listens there.
+        let stays = streams(self.case, self.listener)
+            .any(|(s, sound)| last.left.contains(&s.src) && sound.last_ns > last.settled_ns());
+        let gone = |(s, sound): &(&Stream, &Sound)| last.left.contains(&s.dst) && sound.last_ns > last.settled_ns();
+        let (stream, _) = streams(self.case, self.speaker()).filter(gone).max_by_key(|(_, sound)| sound.last_ns)?;
+        (!stays).then_some((stream, last.listener.endpoint?))
+    }
+}
+
+fn since_answer(case: &Case<'_>, at_ns: i64) -> String {
+    seconds(at_ns - case.call.answer_ns.unwrap_or(at_ns))
+}
+
+fn packets(case: &Case<'_>, party: usize) -> Vec<u64> {
+    let mut packets = audio::sdp_packets(case);
+    packets.extend(streams(case, party).map(|(s, _)| s.packet_last));
+    packets
+}
+
+/// One side stops to be heard while the other goes on.
+pub fn one_way_from(case: &Case<'_>) -> Option<Verdict> {
+    (0..2).filter_map(|listener| Hearing::of(case, listener)).find_map(|hearing| stopped(&hearing))
+}
+
+fn stopped(hearing: &Hearing<'_>) -> Option<Verdict> {
+    let (case, listener, speaker) = (hearing.case, role(PARTIES[hearing.listener]), role(PARTIES[hearing.speaker()]));
+    let last = hearing.windows.last()?;
+    let silent_ns = hearing.silent_ns();
+    let heard_ns = hearing.last_heard();
+    let least = if hearing.suppresses() { STOPPED_SUPPRESSED_NS } else { STOPPED_MIN_NS };
+    let from_ns = heard_ns.unwrap_or(last.from_ns).max(last.from_ns);
+    if !hearing.lasts() || silent_ns < least || audio::why_not_captured(case, silent_ns).is_some() {
+        return None;
+    }
+    let left = hearing.to_left();
+    // Where it goes to an address that the listener has left, nothing else has to be shown.
+    if left.is_none() && !hearing.listener_goes_on(from_ns) {
+        return None;
+    }
+    let agreed = "By SDP both sides send and receive in that time.";
+    let (from, until) = (since_answer(case, from_ns), since_answer(case, last.to_ns));
+    let why = match (left, heard_ns) {
+        (Some((stream, wanted)), _) => format!(
+            "The {speaker} kept sending to {}, which the {listener} had left: since {from} it asks for audio at {wanted}.",
+            stream.dst
+        ),
+        (None, _) if last.relayed && heard_ns.is_none() && streams(case, hearing.speaker()).next().is_some() => {
+            let [relay, to] = [last.speaker.endpoint?, last.listener.endpoint?];
+            format!(
+                "The audio of the {speaker} reaches the relay, and {relay} sends nothing to {to}, where the {listener} \
+                 asked for it."
+            )
+        }
+        (None, _) if last.begins == Begins::Resume && heard_ns.is_none_or(|at| at < last.from_ns) => {
+            format!("The call was held, and resumed at {from}; the audio of the {speaker} did not come back. {agreed}")
+        }
+        (None, None) => format!("Nothing of the {speaker} came after the answer. {agreed}"),
+        (None, Some(_)) => {
+            format!("The audio of the {speaker} stops there, and that of the {listener} goes on. {agreed}")
+        }
+    };
+    let text = format!(
+        "One-way audio: from {from} to {until} after the answer the {listener} did not hear the {speaker}. {why}"
+    );
+    verdict("one-way-audio", text, packets(case, hearing.speaker()))
+}
+
+/// Both sides stop to be heard, and the call goes on.
+pub fn audio_stopped(case: &Case<'_>) -> Option<Verdict> {
+    let both = [Hearing::of(case, 0)?, Hearing::of(case, 1)?];
+    let end_ns = case.call.end_ns?;
+    let suppressed = both.iter().any(Hearing::suppresses);
+    let least = if suppressed { 2 * STOPPED_SUPPRESSED_NS } else { BOTH_STOPPED_NS };
+    let mut from_ns = i64::MIN;
+    for hearing in &both {
+        let (heard_ns, last) = (hearing.last_heard()?, hearing.windows.last()?);
+        // Where the endpoints were changed since, the media may have left this tap.
+        if !hearing.lasts() || heard_ns < last.from_ns || hearing.silent_ns() < least {
+            return None;
+        }
+        from_ns = from_ns.max(heard_ns);
+    }
+    if audio::why_not_captured(case, end_ns - from_ns).is_some() {
+        return None;
+    }
+    let text = format!(
+        "The audio of both sides stops {} after the answer, {} before the call is ended. By SDP both sides send and \
+         receive in that time.",
+        since_answer(case, from_ns),
+        seconds(end_ns - from_ns)
+    );
+    verdict("audio-stopped", text, [packets(case, 0), packets(case, 1)].concat())
+}
+
+/// One side is heard late.
+pub fn late_audio(case: &Case<'_>) -> Option<Verdict> {
+    let late = |listener| {
+        let hearing = Hearing::of(case, listener)?;
+        let suppresses = hearing.suppresses();
+        let (window, first_ns) = hearing.windows.iter().find_map(|window| {
+            let least = match window.begins {
+                _ if suppresses => LATE_SUPPRESSED_NS,
+                Begins::Answer => LATE_MIN_NS,
+                Begins::Resume => LATE_RESUMED_NS,
+                Begins::Move => return None,
+            };
+            let first_ns = hearing.first_heard(window).filter(|first| first - window.from_ns >= least)?;
+            let heard = streams(case, hearing.speaker()).filter(|(s, _)| window.arrives(s));
+            let heard_ns: i64 = heard.map(|(_, sound)| sound.within(window.from_ns, window.to_ns)).sum();
+            (heard_ns >= BEGUN_NS).then_some((window, first_ns))
+        })?;
+        let late_ns = first_ns - window.from_ns;
+        if audio::why_not_captured(case, late_ns).is_some() {
+            return None;
+        }
+        let speaker = role(PARTIES[hearing.speaker()]);
+        let of = match window.begins {
+            Begins::Resume => format!("the resume, {} after the answer", since_answer(case, window.from_ns)),
+            _ => "the answer".to_owned(),
+        };
+        let text = format!(
+            "Late audio: the first audio of the {speaker} came {} after {of}; until then the {} heard nothing.",
+            seconds(late_ns),
+            role(PARTIES[listener])
+        );
+        let mut packets = audio::sdp_packets(case);
+        packets.extend(streams(case, hearing.speaker()).map(|(s, _)| s.packet_first));
+        Some((late_ns, verdict("late-audio", text, packets)?))
+    };
+    (0..2).filter_map(late).max_by_key(|(late_ns, _)| *late_ns).map(|(_, verdict)| verdict)
+}
+
+/// Whether anything of a stream came after the answer: ringing tones and announcements before it are no talk.
+pub fn is_heard_after(answer_ns: Option<i64>, direction: Direction, sound: &Sound) -> bool {
+    // What was on its way when the call was answered.
+    let on_its_way_ns = if direction == Direction::Callee { MOVING_NS } else { 0 };
+    answer_ns.is_none_or(|answer_ns| sound.last_ns > answer_ns.saturating_add(on_its_way_ns))
+}
