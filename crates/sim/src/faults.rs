@@ -4,6 +4,9 @@
 //! | kind | planted so | a near miss |
 //! |---|---|---|
 //! | `one-way-audio` | the caller's SDP says a private address and nothing comes back; or one side just does not send | a NAT that works; hold; an announcement (`sendonly`); early media of one side, never answered |
+//! | the same | one side stops for good after a fifth to a half of the talk; does not come back after hold; sends a ringing tone and nothing after the answer | it stops 1-3 s before the BYE |
+//! | `audio-stopped` | both sides stop 14 s and more before the BYE | 3-6 s before it |
+//! | `late-audio` | the first audio of a side 4-9 s after the answer | 0.5-2 s after it |
 //! | `no-audio` | answered, `sendrecv`, and no RTP at all | `inactive` for the whole call; a fax (T.38) |
 //! | `loss` | 6-15 %, independent or in bursts, in one direction | 0.5 %; a stream of one second that loses three packets |
 //! | `jitter` | a queue that swells: mean above 30 ms | mean near 12 ms; discontinuous transmission |
@@ -43,6 +46,10 @@ pub enum Kind {
     OneWayAudio,
     /// Answered, both sides meant to send, none did.
     NoAudio,
+    /// Both sides were heard, and neither up to the end.
+    AudioStopped,
+    /// One side was heard late.
+    LateAudio,
     /// [`LOSS_RATIO`] of a stream never came.
     Loss,
     /// Mean jitter above [`JITTER_MEAN_MS`].
@@ -96,6 +103,11 @@ pub enum Variant {
     Hold,
     Announcement,
     EarlyMediaOnly,
+    Stops,
+    NotBackAfterHold,
+    ToneOnly,
+    BothStop,
+    Late,
     NoPackets,
     Inactive,
     Fax,
@@ -136,7 +148,7 @@ const fn near(kind: Kind, variant: Variant) -> Planted {
 }
 
 /// Faults of calls, in the order in which they take turns.
-pub const FAULTS: [Planted; 26] = [
+pub const FAULTS: [Planted; 31] = [
     fault(Kind::OneWayAudio, Variant::NatPrivateSdp),
     fault(Kind::Loss, Variant::Random),
     fault(Kind::Failure4xx, Variant::Code(404)),
@@ -163,10 +175,15 @@ pub const FAULTS: [Planted; 26] = [
     fault(Kind::Failure6xx, Variant::Code(604)),
     fault(Kind::Failure6xx, Variant::Code(606)),
     fault(Kind::Jitter, Variant::Queue),
+    fault(Kind::OneWayAudio, Variant::Stops),
+    fault(Kind::LateAudio, Variant::Late),
+    fault(Kind::OneWayAudio, Variant::NotBackAfterHold),
+    fault(Kind::AudioStopped, Variant::BothStop),
+    fault(Kind::OneWayAudio, Variant::ToneOnly),
 ];
 
 /// Near misses of calls, in the order in which they take turns.
-pub const NEAR_MISSES: [Planted; 22] = [
+pub const NEAR_MISSES: [Planted; 25] = [
     near(Kind::OneWayAudio, Variant::NatThatWorks),
     near(Kind::OneWayAudio, Variant::Hold),
     near(Kind::Loss, Variant::Light),
@@ -189,6 +206,9 @@ pub const NEAR_MISSES: [Planted; 22] = [
     near(Kind::Failure4xx, Variant::Code(480)),
     near(Kind::Failure5xx, Variant::RetriedElsewhere),
     near(Kind::Failure6xx, Variant::Code(600)),
+    near(Kind::OneWayAudio, Variant::Stops),
+    near(Kind::LateAudio, Variant::Late),
+    near(Kind::AudioStopped, Variant::BothStop),
 ];
 
 /// Faults of registrations.

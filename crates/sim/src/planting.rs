@@ -19,7 +19,15 @@ pub(crate) struct Planting {
 impl Planting {
     /// Without media, only faults of signalling are possible.
     pub fn new(settings: &Settings) -> Self {
-        let needs_media = [Kind::OneWayAudio, Kind::NoAudio, Kind::Loss, Kind::Jitter, Kind::CodecMismatch];
+        let needs_media = [
+            Kind::OneWayAudio,
+            Kind::AudioStopped,
+            Kind::LateAudio,
+            Kind::NoAudio,
+            Kind::Loss,
+            Kind::Jitter,
+            Kind::CodecMismatch,
+        ];
         let possible = |p: &&Planted| settings.media || !needs_media.contains(&p.kind);
         Planting {
             faults: settings.faults,

@@ -39,6 +39,21 @@ pub(crate) struct Hold {
     pub music: bool,
 }
 
+/// What is not heard that should be, counted from the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unheard {
+    /// A side (0 the caller) from this time on.
+    Stops(usize, i64),
+    /// A side from hold on.
+    AfterHold(usize),
+    /// The callee, after its ringing tone.
+    AfterTone,
+    /// Both sides from this time on.
+    BothStop(i64),
+    /// A side up to this time.
+    Late(usize, i64),
+}
+
 /// The course of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Plot {
@@ -79,6 +94,7 @@ pub(crate) struct Plot {
     pub fax: bool,
     /// Caller, callee: sends nothing although it should.
     pub silent: [bool; 2],
+    pub unheard: Option<Unheard>,
     /// A payload type nobody named, from the callee.
     pub strange: bool,
     /// The callee numbers payload types its own way.
@@ -138,6 +154,7 @@ impl Plot {
             mode: Mode::SendRecv,
             fax: false,
             silent: [false; 2],
+            unheard: None,
             strange: false,
             own_map: false,
             short_first: false,
@@ -192,6 +209,9 @@ impl Plot {
                 self.impairments = [clean; 2];
                 self.spoil(planted, random);
             }
+            (_, Variant::Stops | Variant::NotBackAfterHold | Variant::ToneOnly | Variant::BothStop | Variant::Late) => {
+                self.plant_unheard(planted, random);
+            }
             (Kind::OneWayAudio | Kind::NoAudio | Kind::CodecMismatch, _) => self.plant_media(planted, random),
             (Kind::EarlyHangup, Variant::CancelledQuickly) => {
                 (self.ending, self.ring_ns) = (Ending::Cancelled, seconds(random, 0.3, 1.5));
@@ -241,6 +261,30 @@ impl Plot {
             }
             _ => {}
         }
+    }
+
+    fn plant_unheard(&mut self, planted: Planted, random: &mut Random) {
+        let seconds = |random: &mut Random, low, high| (random.uniform(low, high) * SECOND) as i64;
+        self.talk_ns = self.talk_ns.max(seconds(random, 40.0, 60.0));
+        let (side, talk) = (random.below(2) as usize, self.talk_ns);
+        let early = seconds(random, 0.2, 0.5) / 1000 * (talk / 1_000_000);
+        self.unheard = Some(match (planted.variant, planted.near_miss) {
+            (Variant::Stops, false) => Unheard::Stops(side, early),
+            (Variant::Stops, true) => Unheard::Stops(side, talk - seconds(random, 1.0, 3.0)),
+            (Variant::BothStop, false) => Unheard::BothStop(early),
+            (Variant::BothStop, true) => Unheard::BothStop(talk - seconds(random, 3.0, 6.0)),
+            (Variant::Late, false) => Unheard::Late(side, seconds(random, 4.0, 9.0)),
+            (Variant::Late, true) => Unheard::Late(side, seconds(random, 0.5, 2.0)),
+            (Variant::NotBackAfterHold, _) => {
+                self.hold = Some(hold(talk, random));
+                Unheard::AfterHold(side)
+            }
+            _ => {
+                self.early_media = true;
+                Unheard::AfterTone
+            }
+        });
+        self.cast.proxied = random.chance(0.3);
     }
 
     /// Makes the network what the fault demands, in one direction or, for near misses, in both.

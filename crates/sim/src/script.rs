@@ -1,7 +1,7 @@
 //! The script of a call: its messages and when they pass the tap, and the streams that follow from them.
 
 use crate::codec::Codec;
-use crate::plot::{Ending, Plot};
+use crate::plot::{Ending, Plot, Unheard};
 use crate::random::Random;
 use crate::scene::{Party, Scene};
 use crate::scribe::Scribe;
@@ -42,7 +42,34 @@ pub(crate) fn call(scene: &Scene, plot: &Plot, random: &mut Random, start_ns: i6
             media.spans[side] = None;
         }
     }
+    if let (Some(unheard), Some(answer_ns)) = (plot.unheard, media.answer_ns) {
+        hush(unheard, answer_ns, &mut media);
+    }
     (scribe.finish(), media)
+}
+
+/// Leaves out what is not heard.
+fn hush(unheard: Unheard, answer_ns: i64, media: &mut Media) {
+    let mut stop = |side: usize, at_ns: i64| {
+        if let Some(span) = &mut media.spans[side] {
+            span.1 = span.1.min(at_ns);
+        }
+    };
+    match unheard {
+        Unheard::Stops(side, after_ns) => stop(side, answer_ns + after_ns),
+        Unheard::BothStop(after_ns) => (0..2).for_each(|side| stop(side, answer_ns + after_ns)),
+        Unheard::AfterTone => stop(1, answer_ns),
+        Unheard::AfterHold(side) => {
+            let held = media.pauses.iter().flatten().map(|(from, _)| *from).min();
+            held.into_iter().for_each(|from| media.pauses[side].push((from, i64::MAX)));
+            media.pauses[side].sort_unstable();
+        }
+        Unheard::Late(side, by_ns) => {
+            if let Some(span) = &mut media.spans[side] {
+                span.0 = span.0.max(answer_ns + by_ns);
+            }
+        }
+    }
 }
 
 /// What the caller can: its codec first; both G.711 where the fault needs a second one that is agreed.

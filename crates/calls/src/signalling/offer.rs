@@ -142,7 +142,7 @@ impl PayloadMaps {
             self.sections.clear();
         }
         let (payload_types, direction) = (payload_types(media), media.direction);
-        let (text, remark, ice) = (outline.section.into(), remark.into(), !media.ice_ufrag.is_empty());
+        let (text, remark, ice) = (outline.section.into(), remark.into(), has_ice(media));
         let section = Section { text, remark, payload_types, direction, ice, rtp };
         self.sections.insert(self.hash(outline.section), Arc::new(section));
     }
@@ -409,6 +409,11 @@ fn payload_types(media: &sdp::Media<'_>) -> u128 {
     types.fold(0, |all, t| all | 1 << t)
 }
 
+/// Whether it has a part in ICE. Some name candidates and leave the name of the user out.
+fn has_ice(media: &sdp::Media<'_>) -> bool {
+    !media.ice_ufrag.is_empty() || !media.candidates.is_empty()
+}
+
 /// The port of a section whose addresses are still to come (RFC 8840 section 4.1.1).
 const TRICKLES: u16 = 9;
 
@@ -428,8 +433,8 @@ pub struct Audio {
 
 impl Audio {
     fn of(index: usize, media: &sdp::Media<'_>) -> Audio {
-        let trickles = media.port == TRICKLES && !media.ice_ufrag.is_empty();
-        let ice = !media.ice_ufrag.is_empty();
+        let ice = has_ice(media);
+        let trickles = media.port == TRICKLES && ice;
         Audio { index, endpoint: media.rtp(), direction: media.direction, trickles, ice }
     }
 

@@ -1,7 +1,7 @@
-//! When a stream carried something: pauses of two seconds and more, and packets without payload.
+//! When a stream carried something: pauses of half a second and more, and packets without payload.
 
 /// A pause that is kept, nanoseconds.
-pub const PAUSE_NS: i64 = 2_000_000_000;
+pub const PAUSE_NS: i64 = 500_000_000;
 /// Pauses kept of one stream; of a stream with more only their number is known.
 pub const PAUSES_MAX: usize = 32;
 
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn what_was_carried_is_told_by_what_was_not() {
         let sound = Sound { first_ns: 100, last_ns: 1000, pauses: vec![(200, 400), (600, 900)], ..Sound::default() };
-        assert_eq!((sound.within(0, 2000), sound.within(150, 650), sound.within(600, 900)), (400, 300, 0));
+        assert_eq!((sound.within(0, 2000), sound.within(150, 650), sound.within(600, 900)), (400, 250, 0));
         assert_eq!((sound.first_within(0, 2000), sound.last_within(0, 2000)), (Some(100), Some(1000)));
         assert_eq!((sound.first_within(250, 2000), sound.last_within(0, 800)), (Some(400), Some(600)));
         // A pause begins with the last packet before it and ends with the first one after it.

@@ -123,14 +123,31 @@ pub fn one_way_audio(case: &Case<'_>) -> Option<Verdict> {
         role(PARTIES[1 - silent]),
         seconds(talk),
         role(PARTIES[silent]),
-        match packets(case, PARTIES[silent]) {
-            0 => "no packet".to_owned(),
-            n => counted(n, "packet"),
-        },
+        sent(case, silent),
     );
     let mut evidence = sdp_packets(case);
     evidence.extend(case.call.streams.iter().map(|s| s.packet_first));
     verdict("one-way-audio", text.trim_end().to_owned(), evidence)
+}
+
+/// What a side sent that could hardly be heard.
+fn sent(case: &Case<'_>, party: usize) -> String {
+    let direction = PARTIES[party];
+    let audio = match packets(case, direction) {
+        0 => "no packet".to_owned(),
+        n => counted(n, "packet"),
+    };
+    let streams =
+        case.call.streams.iter().zip(case.evidence).filter(|(s, e)| s.direction == direction && !is_video(Some(e)));
+    let (early, empty) = streams.fold((false, 0), |(early, empty), (s, e)| {
+        let is_early = !is_audio_of(case, s, Some(e), direction);
+        (early || is_early && s.packets > e.sound.empty, empty + e.sound.empty)
+    });
+    match (empty, early) {
+        (0, false) => audio,
+        (0, true) => format!("{audio} (what it sent before the answer is no talk)"),
+        (n, _) => format!("{audio} of audio and {} without content", counted(n, "packet")),
+    }
 }
 
 pub fn codec_mismatch(case: &Case<'_>) -> Option<Verdict> {

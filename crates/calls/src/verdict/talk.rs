@@ -31,8 +31,8 @@ const GOES_ON_NS: i64 = 3_000_000_000;
 const BEGUN_NS: i64 = 1_000_000_000;
 /// Packets on their way when the other side asks for them at another place.
 const MOVING_NS: i64 = 1_000_000_000;
-/// A side with more talkspurts or pauses than this suppresses silence.
-const SPURTS_MAX: u32 = 2;
+/// A stream with more pauses than this while it is to be heard is of a side that suppresses silence.
+const PAUSES_USUAL: u32 = 2;
 
 /// A time in which one side is to hear the other.
 #[derive(Clone, Debug)]
@@ -203,7 +203,7 @@ impl<'a> Hearing<'a> {
         let within = |(from, to): &&(i64, i64)| self.windows.iter().any(|w| w.from_ns <= *from && *to <= w.to_ns);
         streams(self.case, self.speaker()).any(|(stream, sound)| {
             let pauses = sound.pauses.iter().filter(within).count() as u32 + sound.pauses_not_kept;
-            stream.comfort_noise > 0 || stream.talkspurts > SPURTS_MAX || pauses >= SPURTS_MAX
+            stream.comfort_noise > 0 || pauses > PAUSES_USUAL
         })
     }
 

@@ -311,6 +311,16 @@ fn a_clean_world_gets_no_verdict() {
 }
 
 #[test]
+fn faults_of_every_kind_are_named_and_near_misses_are_not() {
+    for seed in 20..24 {
+        let settings = Settings { faults: 0.55, near_misses: 0.4, background: 0.0, ..Settings::preset(Preset::Demo) };
+        let world = world(&Settings { seed, calls: 300, ..settings });
+        let (rows, _) = read_rows(&world.file, 2);
+        compare_verdicts(&world, &rows);
+    }
+}
+
+#[test]
 fn any_number_of_threads_gives_the_same_rows() {
     let world = world(&Settings { calls: 150, seed: 5, ..Settings::preset(Preset::Demo) });
     let (one, _) = read_rows(&world.file, 1);

@@ -1,7 +1,8 @@
 //! Whole worlds: the same from the same seed, consistent in themselves, and as bad as they say they are.
 
 use std::collections::HashSet;
-use trunkline_sim::truth::{CallTruth, State, Totals, TransactionTruth};
+use trunkline_sim::faults::Variant;
+use trunkline_sim::truth::{CallTruth, State, Totals, TransactionTruth, Who};
 use trunkline_sim::{Kind, PacketBuf, Preset, Settings, Truth, World, faults, write};
 
 /// A world's file and truth.
@@ -140,12 +141,34 @@ fn check_effect(call: &CallTruth) {
         Kind::RetransmissionStorm => is(call.retransmissions + 1 >= faults::STORM_REQUESTS),
         Kind::NoResponse => is(call.state == State::Attempted),
         Kind::NoAudio => assert!(call.state == State::Completed && directions.is_empty(), "{context}"),
+        Kind::OneWayAudio
+            if matches!(planted.variant, Variant::Stops | Variant::NotBackAfterHold | Variant::ToneOnly) =>
+        {
+            is(silent_s(call, true) >= 10.0);
+        }
+        Kind::AudioStopped => is(silent_s(call, false) >= 10.0),
+        Kind::LateAudio => is(late_s(call) >= 3.0),
         Kind::OneWayAudio if !planted.near_miss => assert_eq!(directions.len(), 1, "{context}"),
         Kind::Failure4xx | Kind::Failure5xx | Kind::Failure6xx if !planted.near_miss => {
             assert_eq!(call.state, State::Rejected);
         }
         _ => {}
     }
+}
+
+/// Seconds from the last packet of a side to the end of the call: of the side that stops first, or of the other one.
+fn silent_s(call: &CallTruth, first: bool) -> f64 {
+    let end = call.end.as_ref().unwrap().ns;
+    let last = |who: Who| call.streams.iter().filter(|s| s.direction == who).map(|s| s.last.as_ref().unwrap().ns).max();
+    let [one, other] = [Who::Caller, Who::Callee].map(|who| last(who).unwrap());
+    (end - if first { one.min(other) } else { one.max(other) }) as f64 * 1e-9
+}
+
+/// Seconds from the answer to the first packet of the side that begins last.
+fn late_s(call: &CallTruth) -> f64 {
+    let answer = call.answer.as_ref().unwrap().ns;
+    let first = call.streams.iter().map(|s| s.first.as_ref().unwrap().ns).max();
+    (first.unwrap() - answer) as f64 * 1e-9
 }
 
 #[test]
