@@ -89,7 +89,8 @@ pub fn windows(case: &Case<'_>, listener: usize) -> Option<Windows> {
     let mut left: SmallVec<[Endpoint; 1]> = SmallVec::new();
     let mut is_known = false;
     let mut changes = near(case, listener).peekable();
-    let mut was_open = true;
+    // Of a proxy's two hops the caller's is answered a little later: that is no change.
+    let mut was_open = None;
     while let Some(change) = changes.next() {
         is_known = true;
         let to_ns = changes.peek().map_or(i64::MAX, |next| next.at_ns).min(end_ns(case));
@@ -105,16 +106,16 @@ pub fn windows(case: &Case<'_>, listener: usize) -> Option<Windows> {
                     listener: heard,
                     speaker: said,
                     left: left.iter().copied().filter(|old| Some(*old) != heard.endpoint).collect(),
-                    begins: match (windows.is_empty() && change.at_ns <= answer_ns, was_open) {
-                        (true, _) => Begins::Answer,
-                        (_, true) => Begins::Move,
-                        (_, false) => Begins::Resume,
+                    begins: match was_open {
+                        None => Begins::Answer,
+                        Some(true) => Begins::Move,
+                        Some(false) => Begins::Resume,
                     },
                     relayed: !own(said.endpoint),
                 }),
                 None => {}
             }
-            was_open = open;
+            was_open = Some(open);
         }
         left.extend(heard.endpoint.filter(|endpoint| !left.contains(endpoint)));
     }
