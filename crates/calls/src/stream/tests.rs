@@ -250,3 +250,25 @@ proptest! {
         crate::exercise::stream(&octets);
     }
 }
+
+/// Pauses are those of packets with a payload; keep-alives without one do not end them.
+#[test]
+fn pauses_and_empty_packets_are_told() {
+    let payloads = PayloadMap::standard();
+    let header = |n: u32| Header { payload_type: 0, sequence: n as u16, timestamp: n * 160, ..Header::default() };
+    let mut analyzer = Analyzer::new(0, payloads, &header(0));
+    let ms = |n: i64| n * 1_000_000;
+    let octets = [0; 160];
+    for n in 0..50 {
+        analyzer.packet(ms(20) * i64::from(n), &header(n), &octets, 160);
+    }
+    for n in 50..60 {
+        analyzer.packet(ms(980) + ms(200) * i64::from(n - 49), &header(n), &[], 0);
+    }
+    for n in 60..70 {
+        analyzer.packet(ms(4000) + ms(20) * i64::from(n - 60), &header(n), &octets, 160);
+    }
+    let sound = analyzer.sound();
+    assert_eq!((sound.first_ns, sound.last_ns, sound.empty), (0, ms(4180), 10));
+    assert_eq!((sound.pauses, sound.pauses_not_kept), (vec![(ms(980), ms(4000))], 0));
+}

@@ -170,7 +170,15 @@ impl<'a> Hearing<'a> {
         if !case.media_seen || !whole || is_elsewhere {
             return None;
         }
-        let windows = windows(case, listener)?;
+        let mut windows = windows(case, listener)?;
+        for window in &mut windows {
+            let settled_ns = window.settled_ns();
+            // Who still sends from there listens there.
+            let stays = |left: &Endpoint| {
+                streams(case, listener).any(|(s, sound)| s.src == *left && sound.last_ns > settled_ns)
+            };
+            window.left.retain(|left| !stays(left));
+        }
         Some(Hearing { case, listener, windows })
     }
 
@@ -187,10 +195,13 @@ impl<'a> Hearing<'a> {
         self.windows.iter().filter_map(last).max()
     }
 
-    /// When the speaker was first heard in a window.
+    /// When the speaker was first heard in a window, if that was not at its beginning.
     fn first_heard(&self, window: &Window) -> Option<i64> {
         let arriving = streams(self.case, self.speaker()).filter(|(s, _)| window.arrives(s));
-        arriving.filter_map(|(_, sound)| sound.first_within(window.from_ns, window.to_ns)).min()
+        // The end of a ringing tone may come after the answer.
+        let from_ns = window.from_ns.saturating_add(MOVING_NS).min(window.to_ns);
+        let first = arriving.filter_map(|(_, sound)| sound.first_within(from_ns, window.to_ns)).min();
+        first.filter(|first| *first > from_ns)
     }
 
     /// For how long the speaker was not heard up to the end, though it should have been.
@@ -224,12 +235,9 @@ impl<'a> Hearing<'a> {
     /// Streams of the speaker that go where the listener wanted audio before.
     fn to_left(&self) -> Option<(&'a Stream, Endpoint)> {
         let last = self.windows.last().filter(|w| w.begins == Begins::Move && !w.listener.ice)?;
-        // Who still sends from there listens there.
-        let stays = streams(self.case, self.listener)
-            .any(|(s, sound)| last.left.contains(&s.src) && sound.last_ns > last.settled_ns());
         let gone = |(s, sound): &(&Stream, &Sound)| last.left.contains(&s.dst) && sound.last_ns > last.settled_ns();
         let (stream, _) = streams(self.case, self.speaker()).filter(gone).max_by_key(|(_, sound)| sound.last_ns)?;
-        (!stays).then_some((stream, last.listener.endpoint?))
+        Some((stream, last.listener.endpoint?))
     }
 }
 
@@ -301,7 +309,7 @@ pub fn audio_stopped(case: &Case<'_>) -> Option<Verdict> {
     for hearing in &both {
         let (heard_ns, last) = (hearing.last_heard()?, hearing.windows.last()?);
         // Where the endpoints were changed since, the media may have left this tap.
-        if !hearing.lasts() || heard_ns < last.from_ns || hearing.silent_ns() < least {
+        if !hearing.lasts() || heard_ns < last.settled_ns() || hearing.silent_ns() < least {
             return None;
         }
         from_ns = from_ns.max(heard_ns);
@@ -362,3 +370,6 @@ pub fn is_heard_after(answer_ns: Option<i64>, direction: Direction, sound: &Soun
     let on_its_way_ns = if direction == Direction::Callee { MOVING_NS } else { 0 };
     answer_ns.is_none_or(|answer_ns| sound.last_ns > answer_ns.saturating_add(on_its_way_ns))
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ import type { Meaning } from "../../format";
 import { ms, rfc3339 } from "../../time";
 
 /** Verdicts after which the call may still have been a good one. */
-const MILD = new Set(["jitter", "early-hangup", "slow-setup", "retransmission-storm", "missing-ack", "stale-nonce"]);
+const MILD = new Set(["jitter", "early-hangup", "late-audio", "slow-setup", "retransmission-storm", "missing-ack", "stale-nonce"]);
 
 export function weightOf(call: Pick<Call, "verdict" | "verdict_kind" | "state">): Meaning | "note" {
   if (!call.verdict) return call.state === "completed" || call.state === "answered" ? "good" : "none";
