@@ -5,6 +5,8 @@
 //! trigger it and one that must not.
 
 mod audio;
+mod dialog;
+mod progress;
 mod setup;
 
 use crate::ledger::{Evidence, Tap};
@@ -32,7 +34,13 @@ type Rule = fn(&Case<'_>) -> Option<Verdict>;
 pub const RULES: &[(&str, Rule)] = &[
     ("no-response", setup::no_response),
     ("failure-6xx", setup::failure),
-    ("missing-ack", setup::missing_ack),
+    ("credentials-refused", progress::credentials_refused),
+    ("no-progress", progress::no_progress),
+    ("ack-lost", dialog::ack_lost),
+    ("missing-ack", dialog::missing_ack),
+    ("not-captured", dialog::one_direction),
+    ("reinvite-refused", dialog::reinvite_refused),
+    ("session-expired", dialog::session_expired),
     ("not-captured", audio::not_captured),
     ("media-not-captured", audio::media_not_captured),
     ("no-audio", audio::no_audio),
@@ -44,6 +52,9 @@ pub const RULES: &[(&str, Rule)] = &[
     ("retransmission-storm", setup::retransmission_storm),
     ("early-hangup", setup::early_hangup),
     ("slow-setup", setup::slow_setup),
+    ("transfer-failed", dialog::transfer_failed),
+    ("unknown-dialog", dialog::unknown_dialog),
+    ("long-ringing", progress::long_ringing),
 ];
 
 /// The verdict on a call; none if nothing is wrong that a rule knows.
