@@ -350,7 +350,7 @@ fn signalling_notes(call: &Call, case: &Case<'_>) -> Vec<String> {
         }
     } else if !case.facts.invite_seen {
         notes.push("the capture begins after the INVITE".to_owned());
-    } else if call.answer_ns.is_some() && case.facts.responses == 0 {
+    } else if case.facts.one_direction {
         notes.push("the capture holds no response to the call's requests: one direction alone".to_owned());
     }
     let cut = call.ladder.messages.iter().filter(|m| m.flags & Message::CUT != 0).count();

@@ -30,8 +30,12 @@ pub fn joins(told: &Told<'_>) -> bool {
 
 impl Call {
     /// Notes that this message is the first that was seen of a call that was there before.
-    pub fn join(&mut self, told: &Told<'_>) {
+    pub fn join(&mut self, told: &Told<'_>, at_ns: i64) {
         let status = told.status();
+        if told.method == Method::Cancel {
+            // It ends the INVITE that was not seen.
+            self.invites.request(told.transaction, at_ns, true);
+        }
         self.beginning = Beginning {
             joined: true,
             sides_known: match told.method {

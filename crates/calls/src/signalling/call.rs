@@ -535,7 +535,8 @@ impl Call {
             CallState::JoinedMidCall if self.bye_ns.is_some() || self.is_accepted() => self.bye_ns,
             _ => decisive.and_then(|invite| invite.over_ns),
         };
-        let Beginning { joined, sides_known, .. } = self.beginning;
+        let Beginning { joined, sides_known, answer_unseen } = self.beginning;
+        self.facts.one_direction = answer_unseen && !joined && self.is_one_sided();
         (self.facts.joined, self.facts.sides_known) = (joined, sides_known || !joined);
         let has_hangup = state == CallState::Completed || joined && sides_known;
         let name = |number| self.names.get(number).to_owned();

@@ -58,6 +58,8 @@ pub struct Facts {
     pub joined: bool,
     /// Its messages say which side called.
     pub sides_known: bool,
+    /// Its requests say that it was answered, and no response at all was seen.
+    pub one_direction: bool,
     /// ACKs of the last 2xx to INVITE.
     pub acks: u32,
     /// What became of credentials in INVITE.

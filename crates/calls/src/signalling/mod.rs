@@ -458,7 +458,7 @@ impl Signalling {
             true => self.counters.calls += 1,
             false => {
                 self.counters.joined += 1;
-                call.join(told);
+                call.join(told, from.at_ns);
             }
         }
         let slot = Slot { call: Some(call), serial, queued_ns: i64::MAX };

@@ -179,8 +179,7 @@ pub fn unknown_dialog(case: &Case<'_>) -> Option<Verdict> {
 /// Requests alone were captured, and they tell of an answer.
 pub fn one_direction(case: &Case<'_>) -> Option<Verdict> {
     let call = case.call;
-    let answered = matches!(call.state, CallState::Answered | CallState::Completed);
-    if !answered || call.code > 0 || case.facts.responses > 0 {
+    if !case.facts.one_direction {
         return None;
     }
     let streams = call.streams.iter().filter(|s| s.direction == Direction::Callee && s.packets > 0).count();
