@@ -358,6 +358,7 @@ impl Lane {
                 for at in superseded {
                     self.finish_stream(at);
                 }
+                self.claim(announcement);
                 self.adopt(announcement);
                 self.explain(announcement);
             }
@@ -391,6 +392,39 @@ impl Lane {
         }
     }
 
+    /// Streams between endpoints that a later call names: what began before it is over, what began since is its own.
+    fn claim(&mut self, a: &Announcement) {
+        for (earlier, endpoint) in self.directory.claimed(a) {
+            let streams: SmallVec<[u32; 4]> = self.directory.streams(earlier).into();
+            for at in streams {
+                let Some(tracked) = self.streams[at as usize].as_deref() else { continue };
+                let ends = (tracked.key.from, tracked.key.to);
+                if ends != (a.endpoint, endpoint) && ends != (endpoint, a.endpoint) {
+                    continue;
+                }
+                match self.directory.owner(ends.0, ends.1, tracked.last_ns) {
+                    Some(owner) if self.directory.began_before(a.serial, tracked.first_ns) => {
+                        self.directory.disown(earlier, at);
+                        self.give(at, owner);
+                    }
+                    _ => self.finish_stream(at),
+                }
+            }
+        }
+    }
+
+    /// Makes a call the owner of a stream that is there.
+    fn give(&mut self, at: u32, owner: Owner) {
+        self.directory.own(owner.serial, at);
+        let Some(tracked) = self.streams[at as usize].as_deref_mut() else { return };
+        tracked.owner = Some((owner.serial, owner.id));
+        tracked.direction = owner.sender;
+        tracked.kind = owner.kind;
+        tracked.encrypted = owner.encrypted;
+        tracked.until_ns = owner.until_ns;
+        tracked.analyzer.set_payloads(owner.payloads);
+    }
+
     /// Payload types of streams that are already there, when the receiver changes what they mean.
     fn explain(&mut self, a: &Announcement) {
         if self.by_key.is_empty() {
@@ -420,14 +454,7 @@ impl Lane {
             let Some(owner) = self.directory.owner(key.from, key.to, tracked.last_ns) else { continue };
             self.forget_orphan(&key, at);
             self.counters.streams_without_call = self.counters.streams_without_call.saturating_sub(1);
-            self.directory.own(owner.serial, at);
-            let Some(tracked) = self.streams[at as usize].as_deref_mut() else { continue };
-            tracked.owner = Some((owner.serial, owner.id));
-            tracked.direction = owner.sender;
-            tracked.kind = owner.kind;
-            tracked.encrypted = owner.encrypted;
-            tracked.until_ns = owner.until_ns;
-            tracked.analyzer.set_payloads(owner.payloads);
+            self.give(at, owner);
         }
     }
 

@@ -122,7 +122,7 @@ fn what_comes_after_the_call_was_closed_joins_nothing() {
 fn requests_alone_tell_of_the_answer() {
     for (seconds, hops) in [(1, 1), (3, 2), (120, 1)] {
         let mut play = Play::new();
-        let mut send = |play: &mut Play, text: &str| {
+        let send = |play: &mut Play, text: &str| {
             play.send(ALICE, BOB, text);
             if hops == 2 {
                 let further = text.replacen("branch=z9hG4bK", "branch=z9hG4bKp", 1);

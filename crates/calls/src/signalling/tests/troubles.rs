@@ -112,7 +112,9 @@ fn a_200_that_comes_again_though_it_was_acknowledged() {
     // The repetitions stop, and the call goes on: it was acknowledged past this tap.
     let mut play = Play::new();
     play.request("INVITE", 1).response(200, "OK", "INVITE", 1);
-    (0..3).for_each(|_| drop(play.wait(1).response(200, "OK", "INVITE", 1)));
+    for _ in 0..3 {
+        play.wait(1).response(200, "OK", "INVITE", 1);
+    }
     assert_eq!(verdict_of(hang_up(play.wait(30)), 0).0, "");
 }
 
@@ -280,9 +282,9 @@ fn ringing_has_an_end() {
             let mut play = Play::new();
             play.request("INVITE", 1).response(180, "Ringing", "INVITE", 1).wait(seconds);
             match answers {
-                true => drop(hang_up(play.response(200, "OK", "INVITE", 1).request("ACK", 1).wait(9))),
-                false => drop(play.request("CANCEL", 1).response(487, "Request Terminated", "INVITE", 1)),
-            }
+                true => hang_up(play.response(200, "OK", "INVITE", 1).request("ACK", 1).wait(9)),
+                false => play.request("CANCEL", 1).response(487, "Request Terminated", "INVITE", 1),
+            };
             assert_eq!(verdict_of(&mut play, 0).0, kind, "{seconds} {answers}");
         }
     }
