@@ -5,6 +5,7 @@
 //! and To may be exchanged, since either side may ask.
 
 use super::call::{Call, Told};
+use trunkline_store::row::CallState;
 use trunkline_wire::sip::{Method, StartLine};
 
 /// What is known of it.
@@ -59,6 +60,11 @@ impl Call {
             self.beginning = Beginning::default();
         }
         found
+    }
+
+    /// Whether it is up still, though nothing was heard of it for so long.
+    pub fn lacks_bye(&self) -> bool {
+        self.until_ns().is_none() && matches!(self.state(), CallState::Answered | CallState::JoinedMidCall)
     }
 
     /// Whether no response was seen of it, so that its requests alone say how it went.

@@ -11,6 +11,7 @@ mod facts;
 mod invites;
 mod negotiation;
 mod offer;
+mod reading;
 mod remark;
 mod transaction;
 mod troubles;
@@ -28,9 +29,8 @@ use crate::media::{Notice, Numbered, Serial};
 use call::{Call, Told};
 use core::hash::{BuildHasher, Hasher};
 use deadlines::Deadlines;
-use dialogs::Tags;
 use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
-use invites::Key;
+use reading::is_of_calls;
 use remark::Remark;
 use smallvec::SmallVec;
 use transaction::Transactions;
@@ -61,6 +61,8 @@ trunkline_kit::counters! {
         calls: "trunkline_calls_begun_total",
         /// calls joined in mid-call, whose INVITE was not seen
         joined: "trunkline_calls_joined_total",
+        /// answered calls given up after hours without signalling: their BYE was not seen
+        without_bye: "trunkline_calls_without_bye_total",
         /// calls closed early because the table of calls was full
         calls_overflow: "trunkline_calls_table_overflow_total",
         /// transactions closed early because their table was full
@@ -317,30 +319,6 @@ impl Signalling {
         }
     }
 
-    /// What is asked of a message, and no more of it.
-    fn told<'a>(&self, message: &'a Message<'a>, method: Method, cseq: u32, found: Option<u32>) -> Told<'a> {
-        let (sdp, start) = (usual::sdp(message), message.start_line());
-        let accepts = matches!(*start, StartLine::Response { status: 200..=299, .. }) && method == Method::Invite;
-        let asks = matches!(*start, StartLine::Request { .. }) && matches!(method, Method::Invite | Method::Bye);
-        // Which of several dialogs is acknowledged, and whether a 2xx was, where none was seen.
-        let asked_of_ack = |call: &Call| call.has_several_dialogs() || call.is_one_sided();
-        let of_several = method == Method::Ack && found.and_then(|at| self.call(at)).is_some_and(asked_of_ack);
-        let both = accepts || asks || of_several || found.is_none() && is_of_calls(method);
-        // Which side speaks matters where it announces media, and to tell transactions apart.
-        let one = both || found.is_none() || sdp.is_some() || !is_of_calls(method);
-        let hash = |wanted: bool, header: Header| {
-            let tag = wanted.then(|| usual::tag(message.header(header).unwrap_or_default()));
-            tag.flatten().map_or(0, |tag| self.hash(tag))
-        };
-        let tags = Tags { from: hash(one, Header::From), to: hash(both, Header::To) };
-        let branch = match method {
-            Method::Invite | Method::Cancel => usual::branch(message).map_or(0, |branch| self.hash(branch) as u32),
-            Method::Ack if of_several => usual::branch(message).map_or(0, |branch| self.hash(branch) as u32),
-            _ => 0,
-        };
-        Told { start, method, cseq, tags, transaction: Key { branch, cseq }, print: self.print(message), sdp }
-    }
-
     fn call(&self, at: u32) -> Option<&Call> {
         self.slots.get(at as usize)?.call.as_deref()
     }
@@ -529,7 +507,11 @@ impl Signalling {
                 slot.queued_ns = deadline_ns;
                 self.deadlines.push(deadline_ns, slot.serial, at);
             }
-            _ => self.close(at),
+            _ => {
+                let lacks_bye = slot.call.as_ref().is_some_and(|call| call.lacks_bye());
+                self.counters.without_bye += u64::from(lacks_bye);
+                self.close(at);
+            }
         }
     }
 
@@ -586,11 +568,6 @@ impl Signalling {
             self.spare.push(call);
         }
     }
-}
-
-/// Methods that are nothing but a part of a call; BYE may stand alone where the capture begins late.
-fn is_of_calls(method: Method) -> bool {
-    matches!(method, Method::Invite | Method::Ack | Method::Cancel | Method::Prack | Method::Update)
 }
 
 fn text(octets: &[u8]) -> String {

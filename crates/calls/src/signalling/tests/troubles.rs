@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::verdict::{self, Case};
+use proptest::prelude::*;
 
 const PROXY: &str = "192.0.2.9:5060";
 
@@ -309,5 +310,57 @@ fn an_invite_over_tcp_is_sent_once() {
         let (told, text) = verdict_of(&mut play, seconds);
         assert_eq!(told, kind, "{text}");
         assert_eq!(text.contains("one direction alone"), !kind.is_empty(), "{text}");
+    }
+}
+
+/// A message of a dialog, by two random numbers.
+fn any_message(what: usize, number: u32) -> (bool, String) {
+    const METHODS: [&str; 8] = ["INVITE", "ACK", "BYE", "CANCEL", "UPDATE", "REFER", "NOTIFY", "PRACK"];
+    const STATUSES: [u16; 12] = [100, 180, 183, 200, 202, 302, 401, 407, 481, 487, 491, 603];
+    let method = METHODS[what % METHODS.len()];
+    let cseq = 1 + number % 3;
+    let text = match number / 3 % 3 {
+        0 => request(method, cseq, "a"),
+        1 => tagged(&request(method, cseq, if number.is_multiple_of(2) { "a" } else { "b" })),
+        _ => response(STATUSES[what / METHODS.len() % STATUSES.len()], "x", method, cseq),
+    };
+    let headers = ["Reason: SIP;cause=408", "Authorization: Digest response=\"1\"", "Reason: SIP cause", "Subject: x"];
+    (number.is_multiple_of(5), with(&text, headers[number as usize / 9 % headers.len()]))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    /// Whatever comes in whatever order: a call is an attempt or joined, its times are in order, and a verdict that is
+    /// given has a weight and names packets.
+    #[test]
+    fn any_order_of_messages_is_a_call(
+        steps in prop::collection::vec((0..96usize, 0..1000u32, 0..400i64), 1..24),
+    ) {
+        let mut play = Play::new();
+        for (what, number, wait) in steps {
+            let (turned, text) = any_message(what, number);
+            let (src, dst) = if turned { (BOB, ALICE) } else { (ALICE, BOB) };
+            play.wait(wait / 8).send(src, dst, &text);
+            let now = play.at_ns;
+            play.signalling.tick(now);
+        }
+        let until_ns = play.at_ns;
+        let closed = play.end().closed;
+        let counters = &play.signalling.counters;
+        prop_assert!(counters.calls + counters.joined >= closed.len() as u64);
+        for closed in closed {
+            let call = &closed.call;
+            let joined = call.state == CallState::JoinedMidCall;
+            prop_assert_eq!(joined, closed.facts.joined);
+            prop_assert!(!joined || call.ringing_ns.is_none() && call.answer_ns.is_none());
+            prop_assert!(call.end_ns.is_none_or(|end| end >= call.start_ns && end <= call.last_ns));
+            let tap = crate::ledger::Tap { until_ns: until_ns.min(closed.deadline_ns), ..Default::default() };
+            let case = Case { call, facts: &closed.facts, evidence: &[], media_seen: false, tap: &tap };
+            if let Some(verdict) = verdict::judge(&case) {
+                prop_assert!(verdict::weight_of(&verdict.kind).is_some() && !verdict.packets.is_empty());
+                prop_assert!(verdict.text.ends_with('.') && !verdict.text.contains("  "), "{}", verdict.text);
+            }
+        }
     }
 }
