@@ -118,7 +118,7 @@ impl<'a> Joiner<'a> {
             self.rows.calls.reserve_exact(joined.output.closed.len() + ROWS_PER_HANDOVER);
         }
         for mut closed in joined.output.closed {
-            self.assemble(&mut closed, joined.last);
+            self.assemble(&mut closed, joined.last.then_some(joined.now_ns));
             self.rows.calls.push(closed.call);
             self.calls += 1;
             self.gathered += 1;
@@ -194,7 +194,7 @@ impl<'a> Joiner<'a> {
         TapCounters { networks_overflow: self.seen.overflow, ..self.losses.watch.counters }
     }
 
-    fn assemble(&mut self, closed: &mut Closed, at_end: bool) {
+    fn assemble(&mut self, closed: &mut Closed, ended_ns: Option<i64>) {
         let Closed { serial, deadline_ns, call, facts, files } = closed;
         let mut evidence: Vec<Evidence> = Vec::new();
         if let Some(mut finished) = self.pending.remove(serial) {
@@ -208,8 +208,10 @@ impl<'a> Joiner<'a> {
             call.last_ns = call.last_ns.max(stream.last_ns);
         }
         call.files = files.iter().map(|f| self.names.name(*f)).collect();
-        let case = ledger::Case { facts, evidence: &evidence, files, deadline_ns: *deadline_ns, at_end };
+        let case =
+            ledger::Case { facts, evidence: &evidence, files, deadline_ns: *deadline_ns, at_end: ended_ns.is_some() };
         let mut tap = ledger::ledger(call, &case, &self.losses);
+        tap.until_ns = ended_ns.map_or(*deadline_ns, |ended_ns| ended_ns.min(*deadline_ns));
         tap.elsewhere = self.shared.remove(serial).unwrap_or_default();
         // What became known later is not looked at, so that it does not matter who knew it by then.
         for (party, media) in facts.parties.iter().enumerate() {

@@ -6,10 +6,11 @@
 
 mod candidate;
 mod directory;
+mod hands;
 mod reports;
 
 use crate::ledger::Evidence;
-use crate::limits::{ADOPT_NS, STREAM_SILENCE_NS, STREAMS_MAX};
+use crate::limits::{STREAM_SILENCE_NS, STREAMS_MAX};
 use crate::media::{Announcement, Notice, Numbered, Serial};
 use crate::payload::PayloadMap;
 use crate::stream::Analyzer;
@@ -358,6 +359,7 @@ impl Lane {
                 for at in superseded {
                     self.finish_stream(at);
                 }
+                self.claim(announcement);
                 self.adopt(announcement);
                 self.explain(announcement);
             }
@@ -403,31 +405,6 @@ impl Lane {
             if to_party && (here || !self.directory.knows(a.serial, &tracked.key.to)) {
                 tracked.analyzer.set_payloads(a.payloads.clone());
             }
-        }
-    }
-
-    /// Streams that came before their signalling.
-    fn adopt(&mut self, announcement: &Announcement) {
-        let Some(found) = self.orphans.get(&announcement.endpoint) else { return };
-        for at in found.clone() {
-            let Some(tracked) = self.streams[at as usize].as_deref() else { continue };
-            let key = tracked.key;
-            // The call's first message may be younger than its media, but not the media older than the call.
-            let now = announcement.at_ns;
-            if now.saturating_sub(tracked.last_ns) > ADOPT_NS || now.saturating_sub(tracked.first_ns) > 30 * ADOPT_NS {
-                continue;
-            }
-            let Some(owner) = self.directory.owner(key.from, key.to, tracked.last_ns) else { continue };
-            self.forget_orphan(&key, at);
-            self.counters.streams_without_call = self.counters.streams_without_call.saturating_sub(1);
-            self.directory.own(owner.serial, at);
-            let Some(tracked) = self.streams[at as usize].as_deref_mut() else { continue };
-            tracked.owner = Some((owner.serial, owner.id));
-            tracked.direction = owner.sender;
-            tracked.kind = owner.kind;
-            tracked.encrypted = owner.encrypted;
-            tracked.until_ns = owner.until_ns;
-            tracked.analyzer.set_payloads(owner.payloads);
         }
     }
 

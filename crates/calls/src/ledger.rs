@@ -75,6 +75,8 @@ pub struct Tap {
     pub passes: [bool; 2],
     /// Whether several streams go to each party's network and none comes from it.
     pub one_sided: [bool; 2],
+    /// Up to when more of the call would have been seen: until it was given up, or the input ended.
+    pub until_ns: i64,
 }
 
 /// A call that is over, with what is to be laid against it.
@@ -343,8 +345,15 @@ fn unseen_note(sender: Direction, packets: u64) -> String {
 
 fn signalling_notes(call: &Call, case: &Case<'_>) -> Vec<String> {
     let mut notes = Vec::new();
-    if !case.facts.invite_seen {
+    if case.facts.joined {
+        notes.push("the capture joined the call in mid-call: its INVITE was not seen".to_owned());
+        if !case.facts.sides_known {
+            notes.push("which side called is not known".to_owned());
+        }
+    } else if !case.facts.invite_seen {
         notes.push("the capture begins after the INVITE".to_owned());
+    } else if case.facts.one_direction {
+        notes.push("the capture holds no response to the call's requests: one direction alone".to_owned());
     }
     let cut = call.ladder.messages.iter().filter(|m| m.flags & Message::CUT != 0).count();
     if cut > 0 {

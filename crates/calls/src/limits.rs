@@ -68,7 +68,7 @@ pub const COPY_NS: i64 = SECOND_NS / 20;
 pub const SETUP_SILENCE_NS: i64 = 300 * SECOND_NS;
 
 /// An answered call without BYE is given up after this silence of its signalling: beyond usual session timers
-/// (RFC 4028 suggests 30 min), so that only calls whose BYE was not seen end so.
+/// (RFC 4028 suggests 30 min), so that only calls whose BYE was not seen end so; they are counted.
 pub const ANSWERED_SILENCE_NS: i64 = 4 * 3600 * SECOND_NS;
 
 /// A stream without signalling ends after this silence.

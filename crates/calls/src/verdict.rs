@@ -5,6 +5,8 @@
 //! trigger it and one that must not.
 
 mod audio;
+mod dialog;
+mod progress;
 mod setup;
 mod talk;
 
@@ -29,25 +31,82 @@ pub struct Case<'a> {
 
 type Rule = fn(&Case<'_>) -> Option<Verdict>;
 
-/// All rules, causes first.
-pub const RULES: &[(&str, Rule)] = &[
-    ("no-response", setup::no_response),
-    ("failure-6xx", setup::failure),
-    ("missing-ack", setup::missing_ack),
-    ("not-captured", audio::not_captured),
-    ("media-not-captured", audio::media_not_captured),
-    ("no-audio", audio::no_audio),
-    ("one-way-audio", audio::one_way_audio),
-    ("one-way-audio", talk::one_way_from),
-    ("audio-stopped", talk::audio_stopped),
-    ("codec-mismatch", audio::codec_mismatch),
-    ("loss", audio::loss),
-    ("not-captured", audio::lost_by_capture),
-    ("jitter", audio::jitter),
-    ("late-audio", talk::late_audio),
-    ("retransmission-storm", setup::retransmission_storm),
-    ("early-hangup", setup::early_hangup),
-    ("slow-setup", setup::slow_setup),
+/// How bad it is for those who talk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// The call failed, or could not be used.
+    Bad,
+    /// The call may still have been a good one.
+    Warn,
+    /// It says something about the capture, and nothing against the call.
+    Note,
+}
+
+/// All kinds of verdicts with what they weigh; those of registrations last. What shows verdicts has the same list
+/// (`ui/src/pages/call/words.ts`); the tests of this crate compare the two.
+pub const KINDS: &[(&str, Weight)] = &[
+    ("no-response", Weight::Bad),
+    ("failure-4xx", Weight::Bad),
+    ("failure-5xx", Weight::Bad),
+    ("failure-6xx", Weight::Bad),
+    ("credentials-refused", Weight::Bad),
+    ("no-progress", Weight::Bad),
+    ("ack-lost", Weight::Bad),
+    ("missing-ack", Weight::Warn),
+    ("not-captured", Weight::Note),
+    ("media-not-captured", Weight::Note),
+    ("reinvite-refused", Weight::Warn),
+    ("session-expired", Weight::Bad),
+    ("no-audio", Weight::Bad),
+    ("one-way-audio", Weight::Bad),
+    ("audio-stopped", Weight::Bad),
+    ("codec-mismatch", Weight::Bad),
+    ("loss", Weight::Bad),
+    ("jitter", Weight::Warn),
+    ("late-audio", Weight::Warn),
+    ("retransmission-storm", Weight::Warn),
+    ("early-hangup", Weight::Warn),
+    ("slow-setup", Weight::Warn),
+    ("transfer-failed", Weight::Warn),
+    ("unknown-dialog", Weight::Warn),
+    ("long-ringing", Weight::Warn),
+    ("registration-failed", Weight::Bad),
+    ("stale-nonce", Weight::Warn),
+];
+
+/// What a kind weighs; none if there is no such kind.
+pub fn weight_of(kind: &str) -> Option<Weight> {
+    KINDS.iter().find(|(known, _)| *known == kind).map(|(_, weight)| *weight)
+}
+
+/// All rules with the kinds that they give, causes first.
+pub const RULES: &[(&[&str], Rule)] = &[
+    (&["no-response"], setup::no_response),
+    (&["failure-4xx", "failure-5xx", "failure-6xx"], setup::failure),
+    (&["credentials-refused", "stale-nonce"], progress::credentials_refused),
+    (&["no-progress"], progress::no_progress),
+    (&["ack-lost"], dialog::ack_lost),
+    (&["missing-ack"], dialog::missing_ack),
+    (&["not-captured"], dialog::one_direction),
+    (&["reinvite-refused"], dialog::reinvite_refused),
+    (&["session-expired"], dialog::session_expired),
+    (&["not-captured"], audio::not_captured),
+    (&["media-not-captured"], audio::media_not_captured),
+    (&["no-audio"], audio::no_audio),
+    (&["one-way-audio"], audio::one_way_audio),
+    (&["one-way-audio"], talk::one_way_from),
+    (&["audio-stopped"], talk::audio_stopped),
+    (&["codec-mismatch"], audio::codec_mismatch),
+    (&["loss"], audio::loss),
+    (&["not-captured"], audio::lost_by_capture),
+    (&["jitter"], audio::jitter),
+    (&["late-audio"], talk::late_audio),
+    (&["retransmission-storm"], setup::retransmission_storm),
+    (&["early-hangup"], setup::early_hangup),
+    (&["slow-setup"], setup::slow_setup),
+    (&["transfer-failed"], dialog::transfer_failed),
+    (&["unknown-dialog"], dialog::unknown_dialog),
+    (&["long-ringing"], progress::long_ringing),
 ];
 
 /// The verdict on a call; none if nothing is wrong that a rule knows.
@@ -62,6 +121,7 @@ fn verdict(kind: &str, text: String, mut packets: Vec<u64>) -> Option<Verdict> {
     packets.sort_unstable();
     packets.dedup();
     packets.truncate(EVIDENCE_MAX);
+    debug_assert!(weight_of(kind).is_some(), "{kind} has no weight");
     Some(Verdict { kind: kind.to_owned(), text, packets })
 }
 

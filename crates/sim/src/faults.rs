@@ -17,6 +17,14 @@
 //! | `no-response` | INVITE 7 times and nothing came back | INVITE twice, then answered |
 //! | `failure-4xx`, `-5xx`, `-6xx` | 403 404 484 488; 500 502 503 504; 603 604 606 | 480 486 487 401/407; 503 then another try that works; 600 |
 //! | `slow-setup` | 180 after 9-15 s | 180 after 5 s |
+//! | `no-progress` | 100, nothing for 10-40 s, CANCEL | the same for 2-5 s |
+//! | `ack-lost` | 200 repeated for 32 s although each is acknowledged | repeated once, and acknowledged again |
+//! | `credentials-refused` | challenged again after credentials, which then go no further | two servers challenge, each is met |
+//! | `session-expired` | BYE with `SIP;cause=408`, the session timer | BYE with `Q.850;cause=16` |
+//! | `reinvite-refused` | 481 or 488 to an INVITE within the call | 491, then another try that is accepted |
+//! | `transfer-failed` | NOTIFY about a REFER: 486, 503, 603 | NOTIFY: 200 |
+//! | `unknown-dialog` | 481 to the BYE | BYE twice, then 200 |
+//! | `long-ringing` | 190-230 s | 100-170 s; joined in mid-call, which never rings, is one of `no-response` |
 //! | `registration-failed` | 403, or 401 to every try | 401, then 200 |
 //! | `stale-nonce` | `stale=true`, or `401 nonce has changed`, to every try that met a challenge | `stale=true` once, then 200; 401 with a new nonce to every try, which is `registration-failed` |
 
@@ -75,6 +83,22 @@ pub enum Kind {
     Failure6xx,
     /// Rang later than [`SLOW_SETUP_S`].
     SlowSetup,
+    /// Nothing but 100 for a long time.
+    NoProgress,
+    /// 200 repeated although it was acknowledged.
+    AckLost,
+    /// Credentials in INVITE were refused.
+    CredentialsRefused,
+    /// The session timer ended the call.
+    SessionExpired,
+    /// An INVITE within the call was refused.
+    ReinviteRefused,
+    /// What a REFER asked for failed.
+    TransferFailed,
+    /// A BYE that the other side does not know.
+    UnknownDialog,
+    /// Rang for longer than timer C.
+    LongRinging,
     /// A registration that did not come about.
     RegistrationFailed,
     /// A registration whose credentials came too late for their nonce, and no more after them.
@@ -133,6 +157,17 @@ pub enum Variant {
     Refused,
     ChallengedForEver,
     Challenged,
+    DeadAir,
+    Repeated,
+    TwoServers,
+    TimerExpired,
+    NormalClearing,
+    Glare,
+    TargetRefuses,
+    Transferred,
+    Forgotten,
+    Patient,
+    JoinedMidCall,
     /// `stale=true` in the challenge.
     StaleNonce,
     /// Nothing but the reason phrase says so.
@@ -148,7 +183,7 @@ const fn near(kind: Kind, variant: Variant) -> Planted {
 }
 
 /// Faults of calls, in the order in which they take turns.
-pub const FAULTS: [Planted; 31] = [
+pub const FAULTS: [Planted; 40] = [
     fault(Kind::OneWayAudio, Variant::NatPrivateSdp),
     fault(Kind::Loss, Variant::Random),
     fault(Kind::Failure4xx, Variant::Code(404)),
@@ -180,10 +215,19 @@ pub const FAULTS: [Planted; 31] = [
     fault(Kind::OneWayAudio, Variant::NotBackAfterHold),
     fault(Kind::AudioStopped, Variant::BothStop),
     fault(Kind::OneWayAudio, Variant::ToneOnly),
+    fault(Kind::NoProgress, Variant::DeadAir),
+    fault(Kind::AckLost, Variant::Repeated),
+    fault(Kind::CredentialsRefused, Variant::Refused),
+    fault(Kind::SessionExpired, Variant::TimerExpired),
+    fault(Kind::ReinviteRefused, Variant::Code(481)),
+    fault(Kind::ReinviteRefused, Variant::Code(488)),
+    fault(Kind::TransferFailed, Variant::TargetRefuses),
+    fault(Kind::UnknownDialog, Variant::Refused),
+    fault(Kind::LongRinging, Variant::Forgotten),
 ];
 
 /// Near misses of calls, in the order in which they take turns.
-pub const NEAR_MISSES: [Planted; 25] = [
+pub const NEAR_MISSES: [Planted; 34] = [
     near(Kind::OneWayAudio, Variant::NatThatWorks),
     near(Kind::OneWayAudio, Variant::Hold),
     near(Kind::Loss, Variant::Light),
@@ -209,6 +253,15 @@ pub const NEAR_MISSES: [Planted; 25] = [
     near(Kind::OneWayAudio, Variant::Stops),
     near(Kind::LateAudio, Variant::Late),
     near(Kind::AudioStopped, Variant::BothStop),
+    near(Kind::NoProgress, Variant::CancelledQuickly),
+    near(Kind::AckLost, Variant::OneRepeat),
+    near(Kind::CredentialsRefused, Variant::TwoServers),
+    near(Kind::SessionExpired, Variant::NormalClearing),
+    near(Kind::ReinviteRefused, Variant::Glare),
+    near(Kind::TransferFailed, Variant::Transferred),
+    near(Kind::UnknownDialog, Variant::OneRepeat),
+    near(Kind::LongRinging, Variant::Patient),
+    near(Kind::NoResponse, Variant::JoinedMidCall),
 ];
 
 /// Faults of registrations.

@@ -17,6 +17,8 @@ pub(crate) struct Ledger {
     final_response: Option<(i64, u16)>,
     provisional: u16,
     cancelled: bool,
+    /// Its first message is an INVITE within a dialog.
+    joined: bool,
     transactions: Vec<Transaction>,
 }
 
@@ -34,6 +36,7 @@ struct Transaction {
 impl Ledger {
     /// A message passed the tap (its last octet did).
     pub fn observe(&mut self, step: &Step, at_ns: i64) {
+        self.joined |= self.start_ns.is_none() && step.method == Method::Invite && step.fork > 0;
         self.start_ns.get_or_insert(at_ns);
         self.last_ns = at_ns;
         self.messages += 1;
@@ -92,6 +95,7 @@ impl Ledger {
     fn state(&self) -> (State, u16) {
         let code = self.final_response.map_or(0, |(_, status)| status);
         match code {
+            _ if self.joined => (State::JoinedMidCall, 0),
             _ if self.answer.is_some() => {
                 let state = if self.bye.is_some() { State::Completed } else { State::Answered };
                 (state, self.answer.map_or(0, |(_, status)| status))
@@ -113,8 +117,9 @@ impl Ledger {
     pub fn call(&self, scene: &Scene) -> CallTruth {
         let (state, code) = self.state();
         let start = self.start_ns;
-        let answer = self.answer.map(|(at, _)| at);
-        let end = if answer.is_some() { self.bye.map(|(at, _)| at) } else { self.final_response.map(|(at, _)| at) };
+        let answer = self.answer.map(|(at, _)| at).filter(|_| !self.joined);
+        let end =
+            if self.answer.is_some() { self.bye.map(|(at, _)| at) } else { self.final_response.map(|(at, _)| at) };
         let ms = |from: Option<i64>, to: Option<i64>| Some((to? - from?) as f64 / 1e6);
         let hangup = match self.bye.filter(|_| answer.is_some()) {
             Some((_, Party::Caller)) => Who::Caller,

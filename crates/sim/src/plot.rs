@@ -7,6 +7,7 @@ use crate::random::Random;
 use crate::scene::{Cast, Party};
 use crate::sdp::Mode;
 use crate::settings::Settings;
+use crate::sip::Extra;
 
 const SECOND: f64 = 1e9;
 
@@ -26,6 +27,8 @@ pub(crate) enum Ending {
     Redirected,
     /// 180 is the last that is seen.
     Rings,
+    /// Nothing but 100, then CANCEL.
+    DeadAir,
     /// Not even 100.
     Silence,
 }
@@ -102,6 +105,20 @@ pub(crate) struct Plot {
     /// The first stream of the caller lives a second.
     pub short_first: bool,
     pub impairments: [Impairment; 2],
+    /// Who challenges again after the credentials: the same server, in vain, or another one.
+    pub challenged_again: Option<u16>,
+    /// The 200 comes again so often although it was acknowledged each time.
+    pub acknowledged_repeats: u8,
+    /// Reason of the BYE.
+    pub bye_reason: Extra,
+    /// What the refresh is refused with, and whether it is then tried again.
+    pub refresh_refused: Option<u16>,
+    /// What comes of the transfer.
+    pub transfer: u16,
+    /// The BYE is answered with this.
+    pub bye_answer: u16,
+    /// The tap sees it from the middle on.
+    pub joined: bool,
 }
 
 impl Plot {
@@ -159,6 +176,13 @@ impl Plot {
             own_map: false,
             short_first: false,
             impairments: [(); 2].map(|()| Impairment::draw(&s.impairments, random)),
+            challenged_again: None,
+            acknowledged_repeats: 0,
+            bye_reason: Extra::None,
+            refresh_refused: None,
+            transfer: 200,
+            bye_answer: 200,
+            joined: false,
         }
     }
 
@@ -213,6 +237,29 @@ impl Plot {
                 self.plant_unheard(planted, random);
             }
             (Kind::OneWayAudio | Kind::NoAudio | Kind::CodecMismatch, _) => self.plant_media(planted, random),
+            (
+                Kind::SessionExpired
+                | Kind::ReinviteRefused
+                | Kind::TransferFailed
+                | Kind::UnknownDialog
+                | Kind::AckLost,
+                _,
+            )
+            | (_, Variant::JoinedMidCall) => self.plant_dialog(planted, random),
+            (Kind::NoProgress, _) => {
+                let (low, high) = if planted.near_miss { (2.0, 5.0) } else { (10.0, 40.0) };
+                (self.ending, self.ring_ns) = (Ending::DeadAir, seconds(random, low, high));
+            }
+            (Kind::CredentialsRefused, _) => {
+                self.challenge = Some(407);
+                self.challenged_again = Some(if planted.near_miss { 401 } else { 407 });
+                self.ending = if planted.near_miss { Ending::Answered } else { Ending::Challenged };
+            }
+            (Kind::LongRinging, _) => {
+                let (low, high) = if planted.near_miss { (100.0, 170.0) } else { (190.0, 230.0) };
+                self.ring_ns = seconds(random, low, high);
+                self.ending = if random.chance(0.5) { Ending::Answered } else { Ending::Cancelled };
+            }
             (Kind::EarlyHangup, Variant::CancelledQuickly) => {
                 (self.ending, self.ring_ns) = (Ending::Cancelled, seconds(random, 0.3, 1.5));
             }
@@ -235,6 +282,30 @@ impl Plot {
             (Kind::SlowSetup, _) if planted.near_miss => self.pdd_ns = seconds(random, 4.5, 5.5),
             (Kind::SlowSetup, _) => self.pdd_ns = seconds(random, 9.0, 15.0),
             _ => {}
+        }
+    }
+
+    /// What goes wrong, or nearly so, within the dialog.
+    fn plant_dialog(&mut self, planted: Planted, random: &mut Random) {
+        self.talk_ns = self.talk_ns.max(15_000_000_000);
+        match (planted.kind, planted.variant) {
+            (Kind::AckLost, Variant::OneRepeat) => self.acknowledged_repeats = 1,
+            (Kind::AckLost, _) => {
+                (self.acknowledged_repeats, self.hangup, self.talk_ns) = (10, Party::Callee, 32_000_000_000);
+            }
+            (Kind::SessionExpired, Variant::NormalClearing) => self.bye_reason = Extra::NormalClearing,
+            (Kind::SessionExpired, _) => self.bye_reason = Extra::TimerExpired,
+            (Kind::ReinviteRefused, Variant::Code(code)) => {
+                (self.refresh, self.refresh_refused, self.hangup) = (true, Some(code), Party::Caller);
+            }
+            (Kind::ReinviteRefused, _) => (self.refresh, self.refresh_refused) = (true, Some(491)),
+            (Kind::TransferFailed, _) => {
+                self.refer = true;
+                self.transfer = if planted.near_miss { 200 } else { random.pick(&[486, 503, 603]) };
+            }
+            (Kind::UnknownDialog, Variant::OneRepeat) => self.repeats[2] = 1,
+            (Kind::UnknownDialog, _) => self.bye_answer = 481,
+            _ => (self.joined, self.refresh) = (true, true),
         }
     }
 

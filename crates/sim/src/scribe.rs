@@ -77,11 +77,12 @@ impl<'a> Scribe<'a> {
     }
 
     /// The ACK of a 2xx: a transaction of its own with the number of its INVITE (RFC 3261 section 13.2.2.4).
-    pub fn acknowledge(&mut self, invite: &Step) {
+    pub fn acknowledge(&mut self, invite: &Step) -> Step {
         self.turn(invite.asker);
         self.branch += 1;
         let ack = Step { method: Method::Ack, branch: self.branch, fork: self.fork, extra: Extra::None, ..*invite };
         self.send(ack);
+        Step { at_ns: self.now, ..ack }
     }
 
     /// A request and its answer.

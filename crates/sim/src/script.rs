@@ -34,9 +34,11 @@ pub(crate) fn call(scene: &Scene, plot: &Plot, random: &mut Random, start_ns: i6
         media: Media::default(),
         version: [0; 2],
         codecs: offered(scene, plot),
+        is_cut: false,
+        seen_from: i64::MIN,
     };
     story.tell();
-    let Story { scribe, mut media, .. } = story;
+    let Story { scribe, mut media, seen_from, .. } = story;
     for side in 0..2 {
         if plot.silent[side] {
             media.spans[side] = None;
@@ -45,7 +47,9 @@ pub(crate) fn call(scene: &Scene, plot: &Plot, random: &mut Random, start_ns: i6
     if let (Some(unheard), Some(answer_ns)) = (plot.unheard, media.answer_ns) {
         hush(unheard, answer_ns, &mut media);
     }
-    (scribe.finish(), media)
+    let mut steps = scribe.finish();
+    steps.retain(|step| step.at_ns >= seen_from);
+    (steps, media)
 }
 
 /// Leaves out what is not heard.
@@ -85,6 +89,10 @@ struct Story<'a> {
     media: Media,
     version: [u8; 2],
     codecs: [Option<Codec>; 3],
+    /// The call ends before its time.
+    is_cut: bool,
+    /// From when on the tap sees its signalling.
+    seen_from: i64,
 }
 
 impl Story<'_> {
@@ -101,6 +109,10 @@ impl Story<'_> {
                 self.stop_early_media();
             }
             Ending::Cancelled => self.cancel(&invite),
+            Ending::DeadAir => {
+                self.scribe.wait(self.plot.ring_ns);
+                self.call_off(&invite);
+            }
             Ending::Rings => {
                 self.ring(&invite);
                 self.scribe.wait(self.plot.ring_ns);
@@ -119,6 +131,10 @@ impl Story<'_> {
             Ending::Challenged => {
                 let status = self.plot.challenge.unwrap_or(401);
                 self.reject(&invite, status, Extra::Challenge);
+                if let Some(again) = self.plot.challenged_again {
+                    let invite = self.again(Extra::Credentials(status, Some(offer)));
+                    self.reject(&invite, again, Extra::Challenge);
+                }
                 return None;
             }
             Ending::Redirected => {
@@ -130,6 +146,10 @@ impl Story<'_> {
         if let Some(status) = self.plot.challenge {
             self.reject(&invite, status, Extra::Challenge);
             invite = self.again(Extra::Credentials(status, Some(offer)));
+            if let Some(another) = self.plot.challenged_again {
+                self.reject(&invite, another, Extra::Challenge);
+                invite = self.again(Extra::Credentials(another, Some(offer)));
+            }
         }
         if let Some(status) = self.plot.first_try {
             self.scribe.respond(&invite, 100, Extra::None);
@@ -213,6 +233,10 @@ impl Story<'_> {
     fn cancel(&mut self, invite: &Step) {
         self.ring(invite);
         self.scribe.wait(self.plot.ring_ns);
+        self.call_off(invite);
+    }
+
+    fn call_off(&mut self, invite: &Step) {
         // RFC 3261 section 9.1: CANCEL has the branch and the number of its INVITE.
         let at_ns = self.scribe.now;
         let cancel = Step { at_ns, method: Method::Cancel, fork: 0, extra: Extra::None, ..*invite };
@@ -243,7 +267,8 @@ impl Story<'_> {
         if self.plot.ack {
             // An ACK that was lost is sent again when the 200 comes again.
             self.scribe.now = self.scribe.now.max(last);
-            self.scribe.acknowledge(invite);
+            let ack = self.scribe.acknowledge(invite);
+            self.acknowledge_again(&ok, &ack);
         }
         let both = if self.plot.ack { self.scribe.now } else { answer_ns + 80 * MS };
         self.begin_media(answer_ns, both);
@@ -251,8 +276,21 @@ impl Story<'_> {
         if self.plot.ack {
             self.middle(answer_ns, end);
         }
-        self.scribe.now = self.scribe.now.max(end);
+        if !self.is_cut {
+            self.scribe.now = self.scribe.now.max(end);
+        }
         self.end();
+    }
+
+    /// The 200 comes again although it was acknowledged, and is acknowledged again.
+    fn acknowledge_again(&mut self, ok: &Step, ack: &Step) {
+        let (mut at_ns, mut distance) = (ok.at_ns, T1);
+        for _ in 0..self.plot.acknowledged_repeats {
+            at_ns += distance;
+            distance = T2.min(distance * 2);
+            self.scribe.repeat(ok, at_ns);
+            self.scribe.repeat(ack, at_ns + (ack.at_ns - ok.at_ns));
+        }
     }
 
     fn begin_media(&mut self, answer_ns: i64, ack_ns: i64) {
@@ -308,7 +346,19 @@ impl Story<'_> {
     fn late(&mut self, end: i64) {
         if self.plot.refresh && self.there_is_time(2_000 * MS, end) {
             self.scribe.wait(700 * MS);
+            if self.plot.joined {
+                self.seen_from = self.scribe.now;
+            }
             let sdp = self.sdp(Party::Caller, self.plot.mode);
+            if let Some(status) = self.plot.refresh_refused {
+                self.refuse_refresh(status, sdp);
+                if status != 491 {
+                    // Who is told that there is no call ends it (RFC 3261 section 12.2.1.2).
+                    self.is_cut = status == 481;
+                    return;
+                }
+                self.scribe.wait(300 * MS);
+            }
             let invite = self.scribe.request(Party::Caller, Method::Invite, Extra::Refresh(Some(sdp)));
             self.scribe.respond(&invite, 100, Extra::None);
             let answer = self.answer_sdp();
@@ -318,11 +368,19 @@ impl Story<'_> {
         if self.plot.refer && self.there_is_time(3_000 * MS, end) {
             self.scribe.wait(600 * MS);
             self.scribe.transaction(Party::Caller, Method::Refer, Extra::ReferTo, 202, Extra::None);
-            for status in [100, 200] {
+            for status in [100, self.plot.transfer] {
                 self.scribe.wait(100 * MS);
                 self.scribe.transaction(Party::Callee, Method::Notify, Extra::Progress(status), 200, Extra::None);
             }
         }
+    }
+
+    fn refuse_refresh(&mut self, status: u16, sdp: Sdp) {
+        let invite = self.scribe.request(Party::Caller, Method::Invite, Extra::Refresh(Some(sdp)));
+        self.scribe.respond(&invite, status, Extra::None);
+        self.scribe.turn(Party::Caller);
+        let at_ns = self.scribe.now;
+        self.scribe.send(Step { at_ns, method: Method::Ack, extra: Extra::None, ..invite });
     }
 
     fn there_is_time(&self, ns: i64, end: i64) -> bool {
@@ -346,12 +404,12 @@ impl Story<'_> {
         let by = self.plot.hangup;
         let bye_ns = self.scribe.now;
         if self.plot.ending == Ending::Answered {
-            let bye = self.scribe.request(by, Method::Bye, Extra::None);
+            let bye = self.scribe.request(by, Method::Bye, self.plot.bye_reason);
             let last = self.repeat(&bye, self.plot.repeats[2], None);
             self.scribe.now = self.scribe.now.max(last);
             // A storm of BYE is never answered.
             if self.plot.repeats[2] <= 1 {
-                self.scribe.respond(&bye, 200, Extra::None);
+                self.scribe.respond(&bye, self.plot.bye_answer, Extra::None);
             }
         }
         for (side, span) in self.media.spans.iter_mut().enumerate() {

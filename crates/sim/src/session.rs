@@ -137,6 +137,7 @@ impl Session {
 /// What the plot decides about the scene.
 fn direct(scene: &mut Scene, plot: &Plot) {
     if plot.switched
+        || plot.joined
         || plot.planted.is_some_and(|p| p.kind == Kind::CodecMismatch) && Plot::other_codec(scene.codec).is_none()
     {
         scene.codec = Codec::Pcma;

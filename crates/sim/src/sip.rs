@@ -85,6 +85,10 @@ pub(crate) enum Extra {
     MovedTo,
     /// Session timer (RFC 4028), with or without a description.
     Refresh(Option<Sdp>),
+    /// BYE because no refresh came in time (RFC 3326, RFC 4028 section 10).
+    TimerExpired,
+    /// BYE as a gateway to the telephone network sends it.
+    NormalClearing,
     /// ACK of a failure: goes where the INVITE went (RFC 3261 section 17.1.1.3).
     OfFailure,
 }
@@ -161,6 +165,7 @@ pub(crate) fn reason(status: u16) -> &'static str {
         486 => "Busy Here",
         487 => "Request Terminated",
         488 => "Not Acceptable Here",
+        491 => "Request Pending",
         500 => "Server Internal Error",
         502 => "Bad Gateway",
         503 => "Service Unavailable",
@@ -348,6 +353,8 @@ impl Writer<'_> {
                 let _ = write!(self.out, "Contact: <sip:{}@{realm};user=phone>\r\n", scene.users[1]);
             }
             Extra::Refresh(_) => self.text("Session-Expires: 1800;refresher=uac\r\nMin-SE: 90\r\n"),
+            Extra::TimerExpired => self.field("Reason", "SIP;cause=408;text=\"Session timer expired\""),
+            Extra::NormalClearing => self.field("Reason", "Q.850;cause=16;text=\"Normal call clearing\""),
             Extra::None | Extra::OfFailure | Extra::Sdp(_) | Extra::Text | Extra::Digit(_) => {}
         }
     }

@@ -35,6 +35,7 @@ pub enum State {
     Cancelled,
     Answered,
     Completed,
+    JoinedMidCall,
 }
 
 /// Who hung up an answered call, or who sent a stream.

@@ -133,7 +133,18 @@ pub fn call_of(cells: &impl Cells) -> Result<(i64, Call), Damaged> {
 /// A state from its number.
 pub fn state_of(number: Option<i64>) -> CallState {
     use CallState::*;
-    let states = [Attempted, Trying, Ringing, AuthChallenged, Redirected, Rejected, Cancelled, Answered, Completed];
+    let states = [
+        Attempted,
+        Trying,
+        Ringing,
+        AuthChallenged,
+        Redirected,
+        Rejected,
+        Cancelled,
+        Answered,
+        Completed,
+        JoinedMidCall,
+    ];
     states.get(number.unwrap_or(0) as usize).copied().unwrap_or_default()
 }
 

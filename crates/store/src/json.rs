@@ -22,7 +22,7 @@ pub const fn state_name(state: CallState) -> &'static str {
 }
 
 /// The names of all states, by their number.
-pub const STATES: [&str; 9] = [
+pub const STATES: [&str; 10] = [
     "attempted",
     "trying",
     "ringing",
@@ -32,6 +32,7 @@ pub const STATES: [&str; 9] = [
     "cancelled",
     "answered",
     "completed",
+    "joined-mid-call",
 ];
 
 /// Names of who hung up, by number.

@@ -35,10 +35,12 @@ pub struct Minute {
     pub delivered: i64,
     /// Challenged with 401 or 407 and not tried again: no seizures.
     pub challenged: i64,
+    /// Joined in mid-call: no new attempts, so no seizures.
+    pub joined: i64,
 }
 
 /// How many counts a minute has.
-pub const COUNTS: usize = 16;
+pub const COUNTS: usize = 17;
 
 /// What one call tells its minute.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -109,6 +111,7 @@ impl Minute {
             CallState::Cancelled => self.cancelled += 1,
             CallState::Redirected => self.redirected += 1,
             CallState::AuthChallenged => self.challenged += 1,
+            CallState::JoinedMidCall => self.joined += 1,
             CallState::Rejected => {
                 let class = usize::from(t.code / 100).checked_sub(4);
                 class.and_then(|class| self.rejected.get_mut(class)).into_iter().for_each(|sum| *sum += 1);
@@ -157,13 +160,14 @@ impl Minute {
             self.bad,
             self.delivered,
             self.challenged,
+            self.joined,
         ]
     }
 
     /// From counts in the order of the columns.
     pub fn from_columns(c: [i64; COUNTS]) -> Self {
         let [started, answered, completed, cancelled, redirected, four, five, six, rest @ ..] = c;
-        let [duration_us, pdd_us, pdd_count, mos_thousandths, mos_count, bad, delivered, challenged] = rest;
+        let [duration_us, pdd_us, pdd_count, mos_thousandths, mos_count, bad, delivered, challenged, joined] = rest;
         let rejected = [four, five, six];
         Minute {
             started,
@@ -180,13 +184,19 @@ impl Minute {
             bad,
             delivered,
             challenged,
+            joined,
         }
+    }
+
+    /// Calls that were begun in this minute, joined ones left out.
+    pub fn attempts(&self) -> i64 {
+        self.started.saturating_sub(self.joined)
     }
 
     /// Attempts that were to lead somewhere: all but those redirected (RFC 6076 section 4.6) or only challenged, which
     /// come again as other calls or as none.
     pub fn seizures(&self) -> i64 {
-        self.started.saturating_sub(self.redirected).saturating_sub(self.challenged)
+        self.attempts().saturating_sub(self.redirected).saturating_sub(self.challenged)
     }
 
     /// Answer-seizure ratio, 0 to 1 (ITU-T E.425); none without seizures.
@@ -256,7 +266,9 @@ mod tests {
         [404, 503].into_iter().for_each(|code| add(CallState::Rejected, code, None));
         add(CallState::AuthChallenged, 407, None);
         add(CallState::Redirected, 302, None);
-        assert_eq!((sum.started, sum.seizures()), (11, 9));
+        // Its beginning was not seen: no attempt of this capture.
+        add(CallState::JoinedMidCall, 0, None);
+        assert_eq!((sum.started, sum.attempts(), sum.seizures()), (12, 11, 9));
         assert_eq!((sum.asr(), sum.ner(), sum.pdd_ms()), (Some(1.0 / 9.0), Some(6.0 / 9.0), Some(2.0)));
         assert_eq!((sum.acd_s(), sum.mos(), Minute::default().asr()), (Some(0.0), None, None));
     }

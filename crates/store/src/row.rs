@@ -29,6 +29,8 @@ pub enum CallState {
     Answered = 7,
     /// 2xx to INVITE and BYE.
     Completed = 8,
+    /// Its beginning was not seen: the capture joined it in mid-call. It is no new attempt, and has no times of setup.
+    JoinedMidCall = 9,
 }
 
 /// Who ended an answered call.

@@ -1,7 +1,7 @@
 //! The tables of a day, described once: backends make their DDL from this, SQL views and their help too.
 
 /// The version of these tables and of the packed columns. A change of either needs a new number.
-pub const VERSION: i64 = 6;
+pub const VERSION: i64 = 7;
 
 /// The oldest version that is read; a day of it becomes one of [`VERSION`] when it is written.
 pub const VERSION_READ_MIN: i64 = 3;
@@ -17,6 +17,9 @@ pub const VERSION_TRANSIT: i64 = 5;
 
 /// The first version with charging data records.
 pub const VERSION_CHARGES: i64 = 6;
+
+/// The first version that counts calls joined in mid-call.
+pub const VERSION_JOINED: i64 = 7;
 
 /// A column that came later than its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +39,11 @@ const fn later(version: i64, table: &'static str, column: &'static str, before: 
 }
 
 /// All columns that came later than [`VERSION_READ_MIN`].
-pub const LATER: [Later; 7] = [
+pub const LATER: [Later; 8] = [
     later(VERSION_GISTS, "minutes", "bad", "0"),
     later(VERSION_GISTS, "minutes", "delivered", "0"),
     later(VERSION_GISTS, "minutes", "challenged", "0"),
+    later(VERSION_JOINED, "minutes", "joined", "0"),
     later(VERSION_TRANSIT, "stream_intervals", "transit_min_ms", "NULL"),
     later(VERSION_TRANSIT, "stream_intervals", "transit_mean_ms", "NULL"),
     later(VERSION_TRANSIT, "stream_intervals", "transit_max_ms", "NULL"),
@@ -355,6 +359,7 @@ pub const MINUTES: Table = Table {
         column("bad", Kind::Whole, "calls with a verdict"),
         column("delivered", Kind::Whole, "not answered, but brought to the called user"),
         column("challenged", Kind::Whole, "challenged and not tried again"),
+        column("joined", Kind::Whole, "joined in mid-call"),
     ],
     key: &["minute"],
     indexes: &[],

@@ -3474,7 +3474,7 @@ export interface components {
          * @description How a call ended.
          * @enum {string}
          */
-        CallState: "attempted" | "trying" | "ringing" | "auth-challenged" | "redirected" | "rejected" | "cancelled" | "answered" | "completed";
+        CallState: "attempted" | "trying" | "ringing" | "auth-challenged" | "redirected" | "rejected" | "cancelled" | "answered" | "completed" | "joined-mid-call";
         /** @description What calls add up to in all. */
         CallsTotals: {
             /**
@@ -3512,6 +3512,11 @@ export interface components {
              * @description With a 2xx and BYE.
              */
             completed: number;
+            /**
+             * Format: int64
+             * @description Joined in mid-call: no new attempts.
+             */
+            joined: number;
             /**
              * Format: double
              * @description Mean of the calls' lowest scores.

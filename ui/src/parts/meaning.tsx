@@ -46,10 +46,13 @@ export function meaningOfState(state: string): Meaning {
   }
 }
 
+/** A state in words. */
+export const stateText = (state: string): string => (state === "joined-mid-call" ? "joined in mid-call" : state);
+
 export function StateTag(props: { state: string; code?: number | null }): JSX.Element {
   return (
     <Tag meaning={meaningOfState(props.state)}>
-      {props.state}
+      {stateText(props.state)}
       {props.code && props.state === "rejected" ? ` ${props.code}` : ""}
     </Tag>
   );

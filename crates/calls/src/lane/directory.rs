@@ -37,11 +37,15 @@ struct Mapping {
     kind: sdp::Kind,
     payloads: Arc<PayloadMap>,
     encrypted: bool,
+    /// When the call first named the endpoint.
+    since_ns: i64,
 }
 
 #[derive(Debug)]
 struct CallMedia {
     id: Id,
+    /// When it first named an endpoint.
+    since_ns: i64,
     until_ns: i64,
     endpoints: SmallVec<[Endpoint; 2]>,
     streams: SmallVec<[u32; 4]>,
@@ -54,6 +58,7 @@ impl CallMedia {
     fn new(a: &Announcement) -> Self {
         CallMedia {
             id: a.id,
+            since_ns: a.at_ns,
             until_ns: i64::MAX,
             endpoints: smallvec![a.endpoint],
             streams: SmallVec::new(),
@@ -96,12 +101,13 @@ impl Directory {
                 place.insert(CallMedia::new(a));
             }
         }
-        let mapping = Mapping {
+        let mut mapping = Mapping {
             serial: a.serial,
             party: a.party,
             kind: a.kind,
             payloads: a.payloads.clone(),
             encrypted: a.encrypted,
+            since_ns: a.at_ns,
         };
         let mut mappings = match self.by_endpoint.entry(a.endpoint) {
             Entry::Occupied(mappings) => mappings,
@@ -113,6 +119,7 @@ impl Directory {
         let mut superseded = Vec::new();
         mappings.get_mut().retain(|m| {
             if m.serial == a.serial {
+                mapping.since_ns = mapping.since_ns.min(m.since_ns);
                 return false;
             }
             match self.calls.get(&m.serial) {
@@ -163,7 +170,7 @@ impl Directory {
     /// The call of what `from` sends to `to`.
     ///
     /// A call that announced both endpoints comes first, the oldest of several (a back-to-back user agent that does not
-    /// touch media announces the same endpoints in both its calls); then the youngest that wants to receive at `to`;
+    /// touch media announces the same endpoints in both its calls) unless a later one claims them; then the youngest that wants to receive at `to`;
     /// then, when network address translation changed the receiver, the youngest that receives at `from`.
     pub fn owner(&self, from: Endpoint, to: Endpoint, at_ns: i64) -> Option<Owner> {
         let alive = |m: &&Mapping| self.calls.get(&m.serial).is_some_and(|c| at_ns <= c.until_ns);
@@ -173,6 +180,7 @@ impl Directory {
             .iter()
             .filter(alive)
             .filter(both)
+            .filter(|m| !receivers.iter().any(|later| self.claims(later.serial, m.serial, &from, &to)))
             .min_by_key(|m| m.serial)
             .or_else(|| receivers.iter().rfind(alive));
         let (mapping, sender) = match receiver {
@@ -197,10 +205,48 @@ impl Directory {
         })
     }
 
+    /// When a call had named both endpoints.
+    fn paired_ns(&self, serial: Serial, one: &Endpoint, other: &Endpoint) -> Option<i64> {
+        let since = |endpoint| self.named(endpoint).iter().find(|m| m.serial == serial).map(|m| m.since_ns);
+        Some(since(one)?.max(since(other)?))
+    }
+
+    /// Whether a later call takes a pair of endpoints from an earlier one that is still up: it names both, and began
+    /// when the earlier one had named both. Then the ports are in use again, and the BYE of the earlier call was not
+    /// seen. Of two legs of one conversation the later begins while the earlier is set up.
+    fn claims(&self, later: Serial, earlier: Serial, one: &Endpoint, other: &Endpoint) -> bool {
+        later > earlier
+            && self.paired_ns(later, one, other).is_some()
+            && self.paired_ns(earlier, one, other).zip(self.calls.get(&later)).is_some_and(|(at, l)| l.since_ns > at)
+    }
+
+    /// Whether a call had begun by then.
+    pub fn began_before(&self, serial: Serial, at_ns: i64) -> bool {
+        self.calls.get(&serial).is_some_and(|call| call.since_ns <= at_ns)
+    }
+
+    /// Of which earlier calls an announcement claims pairs of endpoints: the one that it names and these.
+    pub fn claimed(&self, a: &Announcement) -> SmallVec<[(Serial, Endpoint); 2]> {
+        let (here, mut claimed) = (self.named(&a.endpoint), SmallVec::new());
+        let Some(call) = self.calls.get(&a.serial).filter(|_| here.len() > 1) else { return claimed };
+        for earlier in here.iter().filter(|m| m.serial < a.serial) {
+            let taken = call.endpoints.iter().filter(|e| self.claims(a.serial, earlier.serial, &a.endpoint, e));
+            claimed.extend(taken.map(|endpoint| (earlier.serial, *endpoint)));
+        }
+        claimed
+    }
+
     /// Other calls that name both these endpoints, and who of them sends.
-    pub fn others(&self, serial: Serial, from: &Endpoint, to: &Endpoint) -> impl Iterator<Item = (Serial, Direction)> {
+    pub fn others<'a>(
+        &'a self,
+        serial: Serial,
+        from: &'a Endpoint,
+        to: &'a Endpoint,
+    ) -> impl Iterator<Item = (Serial, Direction)> + 'a {
         let senders = self.named(from);
-        let both = move |m: &&Mapping| m.serial != serial && senders.iter().any(|s| s.serial == m.serial);
+        let apart = move |m: Serial| self.claims(m, serial, from, to) || self.claims(serial, m, from, to);
+        let both =
+            move |m: &&Mapping| m.serial != serial && senders.iter().any(|s| s.serial == m.serial) && !apart(m.serial);
         self.named(to).iter().filter(both).map(|m| (m.serial, opposite(m.party)))
     }
 
@@ -216,9 +262,14 @@ impl Directory {
         for endpoint in &call.endpoints {
             let mappings = self.named(endpoint);
             let Some(own) = mappings.iter().find(|m| m.serial == serial) else { continue };
-            let others = mappings.iter().filter(|m| m.serial != serial).filter_map(|m| self.calls.get(&m.serial));
-            for at in others.flat_map(|other| &other.streams) {
+            let others = mappings.iter().filter(|m| m.serial != serial);
+            let streams = others.filter_map(|m| Some((m.serial, &self.calls.get(&m.serial)?.streams)));
+            for (other, at) in streams.flat_map(|(other, streams)| streams.iter().map(move |at| (other, at))) {
+                let apart = |from: &Endpoint, to: &Endpoint| {
+                    self.claims(other, serial, from, to) || self.claims(serial, other, from, to)
+                };
                 let ends_here = key(*at).filter(|(from, to)| to == endpoint && call.endpoints.contains(from));
+                let ends_here = ends_here.filter(|(from, to)| !apart(from, to));
                 if ends_here.is_some() && !shared.iter().any(|(known, _)| known == at) {
                     shared.push((*at, opposite(own.party)));
                 }
@@ -295,16 +346,20 @@ mod tests {
     }
 
     fn announce(d: &mut Directory, serial: Serial, party: Direction, endpoint: &str) -> Vec<u32> {
-        d.announce(&Announcement {
+        d.announce(&announcement(serial, party, endpoint, 0))
+    }
+
+    fn announcement(serial: Serial, party: Direction, endpoint: &str, at_ns: i64) -> Announcement {
+        Announcement {
             serial,
             id: Id::derive(serial as i64, b"call"),
             party,
             endpoint: end(endpoint),
             kind: sdp::Kind::Audio,
             payloads: PayloadMap::standard(),
-            at_ns: 0,
+            at_ns,
             encrypted: false,
-        })
+        }
     }
 
     fn announce_all(d: &mut Directory, all: &[(Serial, Direction, &str)]) {
@@ -387,6 +442,38 @@ mod tests {
         assert!(d.shared_by(3, key).is_empty() && d.shared_by(1, key).is_empty());
         d.release(2);
         assert_eq!(d.others(1, &from, &to).count(), 0);
+    }
+
+    #[test]
+    fn a_call_that_begins_with_ports_of_one_whose_bye_was_not_seen_claims_them() {
+        let (a, b) = (end("10.0.0.1:4000"), end("10.0.0.2:5000"));
+        let (caller, callee) = (Direction::Caller, Direction::Callee);
+        // The later call begins after, or while the earlier one is set up; its answer comes last.
+        for (begins_ns, claims) in [(100, true), (60, true), (50, false), (20, false)] {
+            let mut d = Directory::default();
+            d.announce(&announcement(1, caller, "10.0.0.1:4000", 0));
+            if begins_ns > 50 {
+                d.announce(&announcement(1, callee, "10.0.0.2:5000", 50));
+            }
+            d.own(1, 17);
+            let offer = announcement(2, callee, "10.0.0.2:5000", begins_ns);
+            d.announce(&offer);
+            if begins_ns <= 50 {
+                d.announce(&announcement(1, callee, "10.0.0.2:5000", 50));
+            }
+            assert!(d.claimed(&offer).is_empty() && d.owner(b, a, 200).unwrap().serial == 1);
+            // A refresh of the earlier one changes nothing.
+            d.announce(&announcement(1, caller, "10.0.0.1:4000", begins_ns + 1));
+            let answer = announcement(2, caller, "10.0.0.1:4000", begins_ns + 5);
+            d.announce(&answer);
+            assert_eq!(d.claimed(&answer).to_vec(), if claims { vec![(1, b)] } else { vec![] }, "{begins_ns}");
+            for (from, to, sender) in [(a, b, caller), (b, a, callee)] {
+                let owner = d.owner(from, to, 200).unwrap();
+                assert_eq!((owner.serial, owner.sender), (if claims { 2 } else { 1 }, sender), "{begins_ns}");
+                assert_eq!(d.others(1, &from, &to).count(), usize::from(!claims));
+            }
+            assert_eq!(d.shared_by(2, |at| (at == 17).then_some((a, b))).len(), usize::from(!claims));
+        }
     }
 
     #[test]

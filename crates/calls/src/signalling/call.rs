@@ -1,5 +1,6 @@
 //! One call: what its messages told so far.
 
+use super::beginning::Beginning;
 use super::dialogs::{Dialogs, Tags};
 use super::facts::Facts;
 use super::invites::{Invite, Invites, Key, Pending};
@@ -82,9 +83,13 @@ pub struct Call {
     phrase: u16,
     bye_answered: bool,
     hangup: Hangup,
+    /// What is known of its beginning and answer where they were not seen.
+    pub beginning: Beginning,
     bye_ns: Option<i64>,
     /// What counts until it is accepted.
-    invites: Invites,
+    pub invites: Invites,
+    /// The last INVITE within a dialog; CSeq 0 if there was none.
+    pub reinvite: Key,
     dialogs: Dialogs,
     messages: Vec<row::Message>,
     /// Texts of the messages.
@@ -199,9 +204,10 @@ impl Call {
         let Call { hash, serial, deadline_ns, last_ns, start_ns, src, dst, id, .. } = self;
         (*hash, *serial, *deadline_ns, *last_ns, *start_ns) = (0, 0, 0, 0, 0);
         (*src, *dst, *id) = Default::default();
-        let Call { accepted, phrase, not_kept, last_text, reason, bye_answered, hangup, .. } = self;
+        let Call { accepted, phrase, not_kept, last_text, reason, bye_answered, hangup, beginning, reinvite, .. } =
+            self;
         (*accepted, *phrase, *not_kept, *bye_answered, *hangup) = (0, 0, 0, false, Hangup::None);
-        (*last_text, *reason) = Default::default();
+        (*last_text, *reason, *beginning, *reinvite) = Default::default();
         let Call { bye_ns, ringing_ns, answer_ns, .. } = self;
         (*bye_ns, *ringing_ns, *answer_ns) = (None, None, None);
         let Call {
@@ -334,8 +340,10 @@ impl Call {
         }
         match told.method {
             Method::Invite => {
-                self.facts.invite_seen = true;
-                if told.tags.to == 0 {
+                if told.tags.to != 0 {
+                    self.reinvite = told.transaction;
+                } else {
+                    self.facts.invite_seen = true;
                     let first_hop = self.is_callers(from.src, told);
                     self.invites.request(told.transaction, from.at_ns, first_hop);
                 }
@@ -343,10 +351,14 @@ impl Call {
             Method::Ack => {
                 self.facts.acknowledged(told.cseq);
                 self.dialogs.acknowledge(told.tags);
+                if self.shows_answer(told) && !self.is_accepted() {
+                    (self.beginning.answer_unseen, self.answer_ns) = (true, Some(from.at_ns));
+                }
             }
             Method::Cancel => self.invites.cancel(told.transaction, from.at_ns),
             Method::Bye if self.bye_ns.is_none() && self.dialogs.end(told.tags) => {
                 self.bye_ns = Some(from.at_ns);
+                self.beginning.answer_unseen |= self.shows_answer(told);
                 self.hangup = if self.dialogs.calls(told.tags.from) { Hangup::Caller } else { Hangup::Callee };
             }
             _ => {}
@@ -378,11 +390,12 @@ impl Call {
         }
         if (200..300).contains(&status) {
             self.dialogs.confirm(told.tags);
-            if self.accepted == 0 {
+            // What answers an INVITE within the dialog of a joined call says nothing of its own answer.
+            if self.accepted == 0 && !(self.beginning.joined && self.reinvite.cseq == told.cseq) {
                 (self.accepted, self.reason, self.answer_ns) = (status, reason, Some(at_ns));
                 self.facts.hosts = [Some(self.src.address), Some(from.src.address)];
             }
-        } else if self.accepted == 0 {
+        } else if self.reinvite.cseq != told.cseq && (!self.is_accepted() || self.was_refused(told)) {
             self.invites.response(told.transaction, at_ns, (status, reason), from.dst == self.src);
         }
     }
@@ -474,7 +487,7 @@ impl Call {
             SETTLED_NS
         } else if self.bye_ns.is_some() {
             LINGER_NS
-        } else if self.accepted != 0 {
+        } else if self.is_accepted() {
             ANSWERED_SILENCE_NS
         } else {
             match self.invites.pending() {
@@ -487,13 +500,21 @@ impl Call {
 
     /// When media stops to belong to the call, if that is known: it has ended.
     pub fn until_ns(&self) -> Option<i64> {
-        let ended = self.bye_ns.is_some() || self.accepted == 0 && self.invites.pending() == Pending::Nothing;
+        let ended = self.bye_ns.is_some() || !self.is_accepted() && self.invites.pending() == Pending::Nothing;
         ended.then_some(self.deadline_ns)
+    }
+
+    /// Whether it was answered, as far as it shows.
+    fn is_accepted(&self) -> bool {
+        self.accepted != 0 || self.beginning.answer_unseen
     }
 
     /// How the call stands (DESIGN section 4, "State").
     pub fn state(&self) -> CallState {
-        if self.accepted != 0 {
+        if self.beginning.joined {
+            return CallState::JoinedMidCall;
+        }
+        if self.is_accepted() {
             return if self.bye_ns.is_some() { CallState::Completed } else { CallState::Answered };
         }
         self.invites.decisive().map_or(CallState::Attempted, Invite::state)
@@ -508,7 +529,7 @@ impl Call {
             from: name(2),
             to: name(4),
             start_ns: self.start_ns,
-            answer_ns: self.answer_ns,
+            answer_ns: self.answer_ns.filter(|_| !self.beginning.joined),
             state: self.state(),
             src: self.src,
             dst: self.dst,
@@ -528,8 +549,13 @@ impl Call {
             // A capture may hold the BYE before the answer that it ends: then nothing was said.
             CallState::Completed => self.bye_ns.max(self.answer_ns),
             CallState::Answered => None,
+            CallState::JoinedMidCall if self.bye_ns.is_some() || self.is_accepted() => self.bye_ns,
             _ => decisive.and_then(|invite| invite.over_ns),
         };
+        let Beginning { joined, sides_known, answer_unseen } = self.beginning;
+        self.facts.one_direction = answer_unseen && !joined && self.is_one_sided();
+        (self.facts.joined, self.facts.sides_known) = (joined, sides_known || !joined);
+        let has_hangup = state == CallState::Completed || joined && sides_known;
         let name = |number| self.names.get(number).to_owned();
         let call = row::Call {
             id: self.id,
@@ -541,13 +567,13 @@ impl Call {
             to: name(4),
             user_agent: name(5),
             start_ns: self.start_ns,
-            ringing_ns: self.ringing_ns,
-            answer_ns: self.answer_ns,
+            ringing_ns: self.ringing_ns.filter(|_| !joined),
+            answer_ns: self.answer_ns.filter(|_| !joined),
             end_ns,
             last_ns: self.last_ns,
             code,
             reason: self.phrase(reason).to_owned(),
-            hangup: if state == CallState::Completed { self.hangup } else { Hangup::None },
+            hangup: if has_hangup { self.hangup } else { Hangup::None },
             src: self.src,
             dst: self.dst,
             ladder: self.take_ladder(),

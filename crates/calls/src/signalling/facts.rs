@@ -1,5 +1,6 @@
 //! What the signalling of a call told beyond its row: what verdicts are made of.
 
+use super::troubles::{Credentials, Troubles};
 use smallvec::SmallVec;
 use trunkline_wire::sip::Method;
 use trunkline_wire::{Address, Endpoint};
@@ -84,6 +85,22 @@ pub struct Facts {
     pub worst_repeats: (u32, u8),
     /// Responses of any kind were seen.
     pub responses: u32,
+    /// A response of whatever call was seen before it was over: the capture does not hold requests alone.
+    pub responses_pass: bool,
+    /// The capture joined it in mid-call.
+    pub joined: bool,
+    /// Its messages say which side called.
+    pub sides_known: bool,
+    /// Its requests say that it was answered, and no response at all was seen.
+    pub one_direction: bool,
+    /// ACKs of the last 2xx to INVITE.
+    pub acks: u32,
+    /// What became of credentials in INVITE.
+    pub credentials: Credentials,
+    /// The last INVITE within the dialog offers fax.
+    pub offers_fax: bool,
+    /// What else went wrong; none in nearly all calls.
+    pub troubles: Option<Box<Troubles>>,
     /// Method, CSeq and repetitions of the request that is being repeated.
     pub(crate) run: (u8, u32, u32),
 }
@@ -104,7 +121,9 @@ impl Facts {
     }
 
     pub(super) fn acknowledged(&mut self, cseq: u32) {
-        self.acked |= self.accepted.is_some_and(|(of, _)| of == cseq);
+        let of_last = self.accepted.is_some_and(|(of, _)| of == cseq);
+        self.acked |= of_last;
+        self.acks = self.acks.saturating_add(u32::from(of_last));
     }
 
     pub(super) fn answered(&mut self, status: u16, method: Method, cseq: u32, again: bool) {
@@ -114,7 +133,7 @@ impl Facts {
         }
         match &mut self.accepted {
             Some((of, repeats)) if *of == cseq => *repeats = repeats.saturating_add(u32::from(again)),
-            _ => (self.accepted, self.acked) = (Some((cseq, 0)), false),
+            _ => (self.accepted, self.acked, self.acks) = (Some((cseq, 0)), false, 0),
         }
     }
 }

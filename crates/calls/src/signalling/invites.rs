@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use trunkline_store::row::CallState;
 
 /// A transaction, as RFC 3261 section 17.1.3 tells them apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Key {
     /// Hash of the branch of the topmost Via; 0 where there is none (RFC 2543).
     pub branch: u32,
@@ -102,6 +102,11 @@ impl Invites {
     /// Whether this transaction is known.
     pub fn knows(&self, key: Key) -> bool {
         self.list.iter().any(|i| i.key == key)
+    }
+
+    /// Whether a transaction with this branch is known.
+    pub fn has_branch(&self, branch: u32) -> bool {
+        self.list.iter().any(|i| i.key.branch == branch)
     }
 
     /// The highest CSeq number that the caller itself gave.

@@ -3,6 +3,7 @@
 //! No I/O and no clock: time is the packets' time. A call ends by its messages and its silence, never by how the input
 //! was cut into batches, so that the same packets give the same rows.
 
+mod beginning;
 mod call;
 mod deadlines;
 mod dialogs;
@@ -10,15 +11,18 @@ mod facts;
 mod invites;
 mod negotiation;
 mod offer;
+mod reading;
 mod remark;
 mod talk;
 mod transaction;
+mod troubles;
 mod up;
 mod usual;
 
 pub use facts::{Change, Facts, PartyMedia, Said};
 pub use remark::REMARK_SEPARATOR;
 pub use transaction::Registering;
+pub use troubles::{Refused, Transfer, Troubles};
 pub use up::CallUp;
 
 use crate::limits::{CALL_IDS_COUNTED_MAX, CALLS_MAX};
@@ -26,9 +30,8 @@ use crate::media::{Notice, Numbered, Serial};
 use call::{Call, Told};
 use core::hash::{BuildHasher, Hasher};
 use deadlines::Deadlines;
-use dialogs::Tags;
 use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
-use invites::Key;
+use reading::is_of_calls;
 use remark::Remark;
 use smallvec::SmallVec;
 use transaction::Transactions;
@@ -57,6 +60,10 @@ trunkline_kit::counters! {
         cut: "trunkline_calls_sip_cut_total",
         /// calls begun
         calls: "trunkline_calls_begun_total",
+        /// calls joined in mid-call, whose INVITE was not seen
+        joined: "trunkline_calls_joined_total",
+        /// answered calls given up after hours without signalling: their BYE was not seen
+        without_bye: "trunkline_calls_without_bye_total",
         /// calls closed early because the table of calls was full
         calls_overflow: "trunkline_calls_table_overflow_total",
         /// transactions closed early because their table was full
@@ -176,6 +183,8 @@ pub struct Signalling {
     /// Number and time of the message in hand.
     number: u64,
     now_ns: i64,
+    /// When the first response of any call came: without any, the capture may hold one direction alone.
+    first_response_ns: i64,
     call_ids: HashSet<u64>,
     output: Output,
     /// What was counted so far.
@@ -200,6 +209,7 @@ impl Default for Signalling {
             due: Vec::new(),
             number: 0,
             now_ns: i64::MIN,
+            first_response_ns: i64::MAX,
             call_ids: HashSet::new(),
             output: Output::default(),
             counters: SignallingCounters::default(),
@@ -303,49 +313,36 @@ impl Signalling {
         }
         match found {
             Some(at) => self.handle_call(from, message, at, &told),
-            None => self.outside(from, message, call_id, hash, &told),
+            None => found = self.outside(from, message, call_id, hash, &told),
         }
         if !is_of_calls(method) && (found.is_none() || method != Method::Bye) {
             self.transactions.handle(from, message, call_id, &told, &mut self.output, &mut self.counters);
         }
     }
 
-    /// What is asked of a message, and no more of it.
-    fn told<'a>(&self, message: &'a Message<'a>, method: Method, cseq: u32, found: Option<u32>) -> Told<'a> {
-        let (sdp, start) = (usual::sdp(message), message.start_line());
-        let accepts = matches!(*start, StartLine::Response { status: 200..=299, .. }) && method == Method::Invite;
-        let asks = matches!(*start, StartLine::Request { .. }) && matches!(method, Method::Invite | Method::Bye);
-        // Which of several dialogs is acknowledged.
-        let of_several =
-            || method == Method::Ack && found.and_then(|at| self.call(at)).is_some_and(Call::has_several_dialogs);
-        let both = accepts || asks || of_several();
-        // Which side speaks matters where it announces media, and to tell transactions apart.
-        let one = both || found.is_none() || sdp.is_some() || !is_of_calls(method);
-        let hash = |wanted: bool, header: Header| {
-            let tag = wanted.then(|| usual::tag(message.header(header).unwrap_or_default()));
-            tag.flatten().map_or(0, |tag| self.hash(tag))
-        };
-        let tags = Tags { from: hash(one, Header::From), to: hash(both, Header::To) };
-        let branch = match method {
-            Method::Invite | Method::Cancel => usual::branch(message).map_or(0, |branch| self.hash(branch) as u32),
-            _ => 0,
-        };
-        Told { start, method, cseq, tags, transaction: Key { branch, cseq }, print: self.print(message), sdp }
-    }
-
     fn call(&self, at: u32) -> Option<&Call> {
         self.slots.get(at as usize)?.call.as_deref()
     }
 
-    /// A message of no open call.
-    fn outside(&mut self, from: &Incoming<'_>, message: &Message<'_>, call_id: &[u8], hash: u64, told: &Told<'_>) {
-        if self.call_ids.len() < CALL_IDS_COUNTED_MAX {
-            self.call_ids.insert(hash);
+    /// A message of no open call; the call that it opens.
+    ///
+    /// Of a Call-ID that was seen before, what is no INVITE comes late, after its call was closed.
+    fn outside(
+        &mut self,
+        from: &Incoming<'_>,
+        message: &Message<'_>,
+        call_id: &[u8],
+        hash: u64,
+        told: &Told<'_>,
+    ) -> Option<u32> {
+        let fresh = self.call_ids.len() < CALL_IDS_COUNTED_MAX && self.call_ids.insert(hash);
+        let invites = told.method == Method::Invite && told.status() == 0;
+        if !invites && !(fresh && beginning::joins(told)) {
+            return None;
         }
-        if told.method == Method::Invite {
-            let at = self.open(from, message, call_id, hash, told);
-            self.handle_call(from, message, at, told);
-        }
+        let at = self.open(from, message, call_id, hash, told);
+        self.handle_call(from, message, at, told);
+        Some(at)
     }
 
     fn count(&mut self, from: &Incoming<'_>, message: &Message<'_>) {
@@ -353,7 +350,10 @@ impl Signalling {
         c.messages += 1;
         match message.start_line() {
             StartLine::Request { .. } => c.requests += 1,
-            StartLine::Response { .. } => c.responses += 1,
+            StartLine::Response { .. } => {
+                c.responses += 1;
+                self.first_response_ns = self.first_response_ns.min(from.at_ns);
+            }
         }
         c.cut += u64::from(from.cut);
         c.odd += u64::from(!message.oddities().is_empty());
@@ -396,6 +396,8 @@ impl Signalling {
         let slot = &mut self.slots[at as usize];
         let Some(call) = slot.call.as_deref_mut() else { return };
         call.note_caller(told);
+        self.counters.calls += u64::from(call.finds_beginning(told));
+        call.note_troubles(message, told);
         let mut remark = Remark::of(message, told, &mut self.remark);
         if let Some(body) = told.sdp {
             self.counters.sdp += 1;
@@ -429,9 +431,15 @@ impl Signalling {
         }
         let serial = self.next_serial;
         self.next_serial += 1;
-        self.counters.calls += 1;
         let mut call = self.spare.pop().unwrap_or_default();
         call.begin((serial, hash), (call_id, message), from, told);
+        match told.is_initial_invite() {
+            true => self.counters.calls += 1,
+            false => {
+                self.counters.joined += 1;
+                call.join(told, from.at_ns);
+            }
+        }
         let slot = Slot { call: Some(call), serial, queued_ns: i64::MAX };
         let at = match self.free.pop() {
             Some(at) => {
@@ -500,7 +508,11 @@ impl Signalling {
                 slot.queued_ns = deadline_ns;
                 self.deadlines.push(deadline_ns, slot.serial, at);
             }
-            _ => self.close(at),
+            _ => {
+                let lacks_bye = slot.call.as_ref().is_some_and(|call| call.lacks_bye());
+                self.counters.without_bye += u64::from(lacks_bye);
+                self.close(at);
+            }
         }
     }
 
@@ -549,6 +561,7 @@ impl Signalling {
             self.output.notices.push(Numbered { number, at_ns, notice: Notice::Release { serial } });
         }
         self.counters.invites_overflow += u64::from(call.invites_not_followed());
+        call.facts.responses_pass = self.first_response_ns <= call.deadline_ns;
         let closed = call.close();
         self.counters.ladder_overflow += u64::from(closed.call.ladder.not_kept);
         self.output.closed.push(closed);
@@ -556,11 +569,6 @@ impl Signalling {
             self.spare.push(call);
         }
     }
-}
-
-/// Methods that are nothing but a part of a call; BYE may stand alone where the capture begins late.
-fn is_of_calls(method: Method) -> bool {
-    matches!(method, Method::Invite | Method::Ack | Method::Cancel | Method::Prack | Method::Update)
 }
 
 fn text(octets: &[u8]) -> String {

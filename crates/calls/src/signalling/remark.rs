@@ -2,6 +2,7 @@
 
 use super::call::Told;
 use super::push_lossy;
+use super::troubles::sipfrag;
 use trunkline_wire::sip::{Header, Message, Method, StartLine};
 
 /// What stands between a reason phrase and further remarks in a ladder's text.
@@ -25,7 +26,8 @@ impl Remark {
         let oddities = message.oddities();
         let odd = !oddities.is_empty();
         let usual = usual_phrase(told);
-        let more = odd || told.sdp.is_some();
+        let progress = || told.method == Method::Notify && told.status() == 0;
+        let more = odd || told.sdp.is_some() || progress();
         if let Some(text) = usual.filter(|_| !more && !has_cause(message)) {
             return Remark { text: Some(text), phrase: text.len() as u16, odd };
         }
@@ -36,6 +38,13 @@ impl Remark {
         }
         let phrase = into.len().min(usize::from(u16::MAX)) as u16;
         cause(into, message);
+        if let Some((status, phrase)) = sipfrag(message).filter(|_| progress()) {
+            into.push_str(REMARK_SEPARATOR);
+            into.push_str("SIP/2.0 ");
+            into.push_str(&status.to_string());
+            into.push(' ');
+            push_lossy(into, phrase);
+        }
         for oddity in oddities {
             into.push_str(REMARK_SEPARATOR);
             into.push_str(oddity.name());

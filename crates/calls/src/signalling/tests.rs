@@ -1,6 +1,8 @@
 //! Dialogs as they are on the wire, and the calls they become.
 
+mod joined;
 mod legs;
+mod troubles;
 
 use super::*;
 use crate::limits::{LINGER_NS, SECOND_NS};

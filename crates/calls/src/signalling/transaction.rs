@@ -205,7 +205,7 @@ impl Registering {
 
 /// `stale=true` among the parts of a challenge (RFC 7616 section 3.3): the credentials were right for a nonce that is
 /// too old. Anything but `true` says that user name or password are wrong.
-fn says_stale(part: &[u8]) -> bool {
+pub fn says_stale(part: &[u8]) -> bool {
     let mut halves = part.splitn(2, |o| *o == b'=').map(grammar::trim);
     let (name, value) = (halves.next().unwrap_or_default(), halves.next().unwrap_or_default());
     // The scheme stands before the first part.
@@ -214,14 +214,14 @@ fn says_stale(part: &[u8]) -> bool {
 }
 
 /// Field: SIP Express Router says `stale=false` and `401 nonce has changed`.
-fn speaks_of_nonce(reason: &[u8]) -> bool {
+pub fn speaks_of_nonce(reason: &[u8]) -> bool {
     let found = |word: &[u8]| reason.windows(word.len()).any(|w| w.eq_ignore_ascii_case(word));
     found(b"nonce") || found(b"stale")
 }
 
 /// Credentials with an answer to a challenge. The first REGISTER of an IMS client names its user in an Authorization
 /// header with `response=""` (3GPP TS 24.229, 5.1.1.2.2): nothing there to be refused.
-fn carries_credentials(message: &Message<'_>) -> bool {
+pub fn carries_credentials(message: &Message<'_>) -> bool {
     let empty = |value: &[u8]| memchr::memmem::find(value, b"response=\"\"").is_some();
     let headers = [Header::Authorization, Header::ProxyAuthorization];
     headers.iter().filter_map(|h| message.header(*h)).any(|value| !empty(value))

@@ -14,20 +14,33 @@ const SLOW_SETUP_NS: i64 = 8_000_000_000;
 const STORM_REPEATS: u32 = 5;
 /// An INVITE repeated this often without any response was not answered.
 const UNANSWERED_REPEATS: u32 = 2;
-/// A 2xx repeated this often without ACK was not acknowledged.
-const UNACKED_REPEATS: u32 = 2;
+/// Over a reliable transport an INVITE is sent once, and given up after this: 64 * T1 (RFC 3261 section 17.1.1.2).
+const TIMER_B_NS: i64 = 32_000_000_000;
 
 pub fn no_response(case: &Case<'_>) -> Option<Verdict> {
-    let call = case.call;
-    if call.state != CallState::Attempted || case.facts.responses > 0 || case.facts.request_repeats < UNANSWERED_REPEATS
-    {
+    let (call, facts) = (case.call, case.facts);
+    if call.state != CallState::Attempted || facts.responses > 0 {
         return None;
     }
+    let reliable = || {
+        let mut asked = call.ladder.messages.iter().filter(|m| m.method == Method::Invite as u8 && m.status == 0);
+        asked.all(|m| m.flags & Message::TCP != 0) && case.tap.until_ns.saturating_sub(call.start_ns) >= TIMER_B_NS
+    };
+    let sent = match () {
+        () if facts.request_repeats >= UNANSWERED_REPEATS => format!("the INVITE {} times", facts.request_repeats + 1),
+        () if reliable() => "the INVITE over a connection, and waited for 32 s or more,".to_owned(),
+        () => return None,
+    };
+    let thin = match facts.responses_pass {
+        true => String::new(),
+        false => {
+            " This capture holds no response of any call until then: perhaps it saw one direction alone.".to_owned()
+        }
+    };
     let text = format!(
-        "{} did not answer: {} sent the INVITE {} times and nothing came back.",
-        call.dst,
-        call.src,
-        case.facts.request_repeats + 1
+        "{} did not answer: {} sent {sent} and nothing came back. Check whether SIP runs there, and the way there and \
+         back.{thin}",
+        call.dst, call.src
     );
     verdict("no-response", text, packets_of(call, |m| m.status == 0))
 }
@@ -80,20 +93,6 @@ fn meaning(code: u16, to: &str) -> String {
         _ => return String::new(),
     };
     format!(": {text}")
-}
-
-pub fn missing_ack(case: &Case<'_>) -> Option<Verdict> {
-    let (cseq, repeats) = case.facts.accepted?;
-    if case.facts.acked || repeats < UNACKED_REPEATS {
-        return None;
-    }
-    let call = case.call;
-    let ok = |m: &Message| m.method == Method::Invite as u8 && (200..300).contains(&m.status) && m.cseq == cseq;
-    let text = format!(
-        "The answer was never acknowledged: {} repeated its 200 OK {repeats} times and no ACK from {} was seen.",
-        call.dst, call.src
-    );
-    verdict("missing-ack", text, packets_of(call, ok))
 }
 
 pub fn retransmission_storm(case: &Case<'_>) -> Option<Verdict> {
@@ -162,13 +161,21 @@ pub fn slow_setup(case: &Case<'_>) -> Option<Verdict> {
     if took <= SLOW_SETUP_NS {
         return None;
     }
-    let what = match sign.status {
-        180 => "180 Ringing",
-        183 => "183 Session Progress",
-        _ => "the answer",
-    };
-    let text = format!("{} took {} from the INVITE to {what}.", call.dst, seconds(took));
+    let text = format!("{} took {} from the INVITE to {}.", call.dst, seconds(took), provisional(sign.status));
     verdict("slow-setup", text, vec![invite.packet, sign.packet])
+}
+
+/// What a response that is no refusal is called.
+pub fn provisional(status: u16) -> &'static str {
+    match status {
+        100 => "100 Trying",
+        180 => "180 Ringing",
+        181 => "181 Call Is Being Forwarded",
+        182 => "182 Queued",
+        183 => "183 Session Progress",
+        101..=199 => "a provisional response",
+        _ => "the answer",
+    }
 }
 
 #[cfg(test)]

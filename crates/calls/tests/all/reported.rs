@@ -143,3 +143,34 @@ fn audio_is_judged_over_the_life_of_the_call() {
     // Two hops: who loses is the callee.
     right("b45", "loss", "from the callee (203.0.113.20:20148)");
 }
+
+#[test]
+fn a_capture_that_begins_in_mid_call_makes_no_new_attempt() {
+    use CallState::{Completed, JoinedMidCall};
+    // A refresh by the side that may have been called, and no BYE.
+    right("m23", &[(JoinedMidCall, 0, None, Hangup::None, None)]);
+    let Some(rows) = rows("m23") else { return };
+    let call = &rows.calls[0];
+    assert_eq!((call.ringing_ns, call.answer_ns, call.end_ns, call.streams.len()), (None, None, None, 2));
+    assert!(call.capture.note.contains("which side called is not known"), "{}", call.capture.note);
+    // What the caller sends alone: its ACK shows the answer.
+    right("b21", &[(Completed, 0, Some(3), Hangup::Caller, Some("not-captured"))]);
+}
+
+#[test]
+fn signalling_fails_without_a_status_code() {
+    use CallState::{Attempted, AuthChallenged, Cancelled, Completed};
+    // 100, 40 s of nothing, CANCEL.
+    right("b29", &[(Cancelled, 487, None, Hangup::None, Some("no-progress"))]);
+    // 200 again and again although each ACK passes.
+    right("b32", &[(Completed, 200, Some(3), Hangup::Callee, Some("ack-lost"))]);
+    // One INVITE over TCP, and no word for 60 s.
+    right("m19", &[(Attempted, 0, None, Hangup::None, Some("no-response"))]);
+    // 407 to the credentials as well.
+    right("b06b", &[(AuthChallenged, 407, None, Hangup::None, Some("credentials-refused"))]);
+    // 481 to the refresh.
+    right("b11", &[(Completed, 200, Some(3), Hangup::Caller, Some("reinvite-refused"))]);
+    right("b13", &[(Completed, 200, Some(3), Hangup::Callee, Some("session-expired"))]);
+    // NOTIFY about the REFER: 486.
+    right("b14", &[(Completed, 200, Some(3), Hangup::Caller, Some("transfer-failed"))]);
+}

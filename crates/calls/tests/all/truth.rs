@@ -74,6 +74,7 @@ fn state_name(state: CallState) -> String {
         CallState::Cancelled => "cancelled",
         CallState::Answered => "answered",
         CallState::Completed => "completed",
+        CallState::JoinedMidCall => "joined-mid-call",
     }
     .to_owned()
 }

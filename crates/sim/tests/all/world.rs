@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use trunkline_sim::faults::Variant;
-use trunkline_sim::truth::{CallTruth, State, Totals, TransactionTruth, Who};
+use trunkline_sim::truth::{CallTruth, Moment, State, Totals, TransactionTruth, Who};
 use trunkline_sim::{Kind, PacketBuf, Preset, Settings, Truth, World, faults, write};
 
 /// A world's file and truth.
@@ -139,6 +139,10 @@ fn check_effect(call: &CallTruth) {
         Kind::EarlyHangup => is(call.duration_ms.is_some_and(|ms| ms < faults::EARLY_HANGUP_S * 1000.0)),
         Kind::SlowSetup => is(call.pdd_ms.unwrap() > faults::SLOW_SETUP_S * 1000.0),
         Kind::RetransmissionStorm => is(call.retransmissions + 1 >= faults::STORM_REQUESTS),
+        Kind::NoProgress => is(call.duration_ms.is_none() && long(call)),
+        Kind::LongRinging => is(call.pdd_ms.is_some() && rang_ms(call) > 185_000.0),
+        Kind::AckLost => is(call.retransmissions >= 20),
+        Kind::CredentialsRefused => is(call.state == State::AuthChallenged),
         Kind::NoResponse => is(call.state == State::Attempted),
         Kind::NoAudio => assert!(call.state == State::Completed && directions.is_empty(), "{context}"),
         Kind::OneWayAudio
@@ -169,6 +173,19 @@ fn late_s(call: &CallTruth) -> f64 {
     let answer = call.answer.as_ref().unwrap().ns;
     let first = call.streams.iter().map(|s| s.first.as_ref().unwrap().ns).max();
     (first.unwrap() - answer) as f64 * 1e-9
+}
+
+fn ms_between(from: Option<&Moment>, to: Option<&Moment>) -> f64 {
+    from.zip(to).map_or(0.0, |(from, to)| (to.ns - from.ns) as f64 / 1e6)
+}
+
+/// The call took longer than a caller waits for a sign.
+fn long(call: &CallTruth) -> bool {
+    ms_between(call.start.as_ref(), call.end.as_ref()) > faults::SLOW_SETUP_S * 1000.0
+}
+
+fn rang_ms(call: &CallTruth) -> f64 {
+    ms_between(call.ringing.as_ref(), call.answer.as_ref().or(call.end.as_ref()))
 }
 
 #[test]

@@ -232,7 +232,7 @@ macro_rules! names {
 
 names! {
     CallState {
-        Attempted, Trying, Ringing, AuthChallenged, Redirected, Rejected, Cancelled, Answered, Completed
+        Attempted, Trying, Ringing, AuthChallenged, Redirected, Rejected, Cancelled, Answered, Completed, JoinedMidCall
     }
     Hangup { None, Caller, Callee }
     Direction { Unknown, Caller, Callee }

@@ -24,6 +24,7 @@ fn state() -> impl Strategy<Value = CallState> {
         Cancelled,
         Answered,
         Completed,
+        JoinedMidCall,
     ])
 }
 

@@ -87,6 +87,7 @@ fn ended(call: &Call) -> String {
         CallState::Rejected | CallState::Redirected => format!("{} {}", state(call.state), call.code),
         // A short word leaves the numbers their digits; the page of the call and the totals say it in full.
         CallState::AuthChallenged => "challenged".to_owned(),
+        CallState::JoinedMidCall => "joined".to_owned(),
         other => state(other).to_owned(),
     }
 }

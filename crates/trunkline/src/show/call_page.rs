@@ -102,7 +102,7 @@ fn ending(call: &Call) -> String {
     let mut text = state(call.state).to_owned();
     if call.code > 0 {
         text.push_str(&format!(", {} {}", call.code, call.reason));
-    } else {
+    } else if call.state != CallState::JoinedMidCall {
         text.push_str(", no response was seen");
     }
     match call.hangup {
@@ -128,6 +128,9 @@ fn times(call: &Call, terminal: &Terminal) -> String {
         (Some(answer), Some(end)) => text.push_str(&format!(", lasted {}", figure::exact(end.saturating_sub(answer)))),
         (Some(answer), None) => {
             text.push_str(&format!(", up for at least {}", figure::duration(call.last_ns.saturating_sub(answer))));
+        }
+        (None, Some(end)) if call.state == CallState::JoinedMidCall => {
+            text.push_str(&format!(", seen for {} until its end", since_start(end)));
         }
         (None, Some(end)) => text.push_str(&format!(", ended after {}", since_start(end))),
         (None, None) => {}
@@ -199,7 +202,10 @@ fn capture(call: &Call) -> (String, Style) {
 
 /// The state of a call, a word for people.
 pub fn state(state: CallState) -> &'static str {
-    json::STATES[state as usize]
+    match state {
+        CallState::JoinedMidCall => "joined in mid-call",
+        other => json::STATES[other as usize],
+    }
 }
 
 /// How a state is drawn.

@@ -186,6 +186,8 @@ pub struct CallsTotals {
     pub rejected_6xx: u64,
     /// With a verdict.
     pub bad: u64,
+    /// Joined in mid-call: no new attempts.
+    pub joined: u64,
     /// Answer-seizure ratio, 0 to 1.
     pub asr: Option<f64>,
     /// Network effectiveness ratio (ITU-T E.425), 0 to 1.
@@ -245,6 +247,7 @@ fn totals(mut o: Object<'_>, sum: &Minute) {
         ("rejected_5xx", five),
         ("rejected_6xx", six),
         ("bad", sum.bad),
+        ("joined", sum.joined),
     ] {
         o.int(name, Some(count.max(0).unsigned_abs()));
     }

@@ -140,6 +140,7 @@ pub enum CallState {
     Cancelled,
     Answered,
     Completed,
+    JoinedMidCall,
 }
 
 /// Who hung up.

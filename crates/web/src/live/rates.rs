@@ -149,7 +149,7 @@ impl Ratings {
 }
 
 fn counts(minute: &Minute) -> Counts {
-    [minute.started, minute.answered, minute.bad]
+    [minute.attempts(), minute.answered, minute.bad]
 }
 
 fn difference(before: &LiveSnapshot, now: &LiveSnapshot) -> Rates {

@@ -190,7 +190,7 @@ describe("the address", () => {
 describe("words of the page", () => {
   it("weigh verdicts", () => {
     const weigh = (verdict_kind: string | null, state = "completed"): string => weightOf({ verdict: verdict_kind, verdict_kind, state } as Call);
-    expect([weigh("loss"), weigh("not-captured"), weigh("media-not-captured"), weigh("slow-setup"), weigh(null), weigh(null, "rejected")]).toEqual(["bad", "note", "note", "warn", "good", "none"]);
+    expect([weigh("loss"), weigh("not-captured"), weigh("media-not-captured"), weigh("slow-setup"), weigh("of-a-newer-program"), weigh(null, "joined-mid-call"), weigh(null), weigh(null, "rejected")]).toEqual(["bad", "note", "note", "warn", "note", "none", "good", "none"]);
     expect(withoutVerdict({ state: "rejected", code: 486, reason: "Busy Here" } as Call)).toContain("refused with 486 Busy Here");
   });
   it("quote what the filter language would read", () => {

@@ -5,13 +5,41 @@ import { addressOf } from "../../aliases";
 import type { Meaning } from "../../format";
 import { ms, rfc3339 } from "../../time";
 
-/** Verdicts after which the call may still have been a good one. */
-const MILD = new Set(["jitter", "early-hangup", "late-audio", "slow-setup", "retransmission-storm", "missing-ack", "stale-nonce"]);
+/** What each kind of verdict weighs: as `KINDS` of crates/calls/src/verdict.rs says; a test there compares the two. */
+export const WEIGHTS: Record<string, "bad" | "warn" | "note"> = {
+  "no-response": "bad",
+  "failure-4xx": "bad",
+  "failure-5xx": "bad",
+  "failure-6xx": "bad",
+  "credentials-refused": "bad",
+  "no-progress": "bad",
+  "ack-lost": "bad",
+  "missing-ack": "warn",
+  "not-captured": "note",
+  "media-not-captured": "note",
+  "reinvite-refused": "warn",
+  "session-expired": "bad",
+  "no-audio": "bad",
+  "one-way-audio": "bad",
+  "audio-stopped": "bad",
+  "codec-mismatch": "bad",
+  "loss": "bad",
+  "jitter": "warn",
+  "late-audio": "warn",
+  "retransmission-storm": "warn",
+  "early-hangup": "warn",
+  "slow-setup": "warn",
+  "transfer-failed": "warn",
+  "unknown-dialog": "warn",
+  "long-ringing": "warn",
+  "registration-failed": "bad",
+  "stale-nonce": "warn",
+};
 
 export function weightOf(call: Pick<Call, "verdict" | "verdict_kind" | "state">): Meaning | "note" {
   if (!call.verdict) return call.state === "completed" || call.state === "answered" ? "good" : "none";
-  if (call.verdict_kind === "not-captured" || call.verdict_kind === "media-not-captured") return "note";
-  return MILD.has(call.verdict_kind ?? "") ? "warn" : "bad";
+  // A kind that this program does not know is of a newer one.
+  return WEIGHTS[call.verdict_kind ?? ""] ?? "note";
 }
 
 /** What stands where a verdict would, if there is none. */
@@ -26,6 +54,8 @@ export function withoutVerdict(call: Pick<Call, "state" | "code" | "reason" | "c
       return `Nothing wrong was found: the call was redirected with ${answer}.`;
     case "auth-challenged":
       return "Nothing wrong was found: the caller was asked for credentials and did not come back.";
+    case "joined-mid-call":
+      return "Nothing wrong was found in what was captured: the capture joined the call in mid-call.";
     case "completed":
     case "answered":
       return call.capture.complete ? "Nothing wrong was found." : "Nothing wrong was found in what was captured.";

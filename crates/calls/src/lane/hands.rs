@@ -1,0 +1,60 @@
+//! Streams that change hands: those that came before their signalling, and those of ports that a later call claims.
+
+use super::Lane;
+use super::directory::Owner;
+use crate::limits::ADOPT_NS;
+use crate::media::Announcement;
+use smallvec::SmallVec;
+
+impl Lane {
+    /// Streams that came before their signalling.
+    pub(super) fn adopt(&mut self, announcement: &Announcement) {
+        let Some(found) = self.orphans.get(&announcement.endpoint) else { return };
+        for at in found.clone() {
+            let Some(tracked) = self.streams[at as usize].as_deref() else { continue };
+            let key = tracked.key;
+            // The call's first message may be younger than its media, but not the media older than the call.
+            let now = announcement.at_ns;
+            if now.saturating_sub(tracked.last_ns) > ADOPT_NS || now.saturating_sub(tracked.first_ns) > 30 * ADOPT_NS {
+                continue;
+            }
+            let Some(owner) = self.directory.owner(key.from, key.to, tracked.last_ns) else { continue };
+            self.forget_orphan(&key, at);
+            self.counters.streams_without_call = self.counters.streams_without_call.saturating_sub(1);
+            self.give(at, owner);
+        }
+    }
+
+    /// Streams between endpoints that a later call names: what began before it is over, what began since is its own.
+    pub(super) fn claim(&mut self, a: &Announcement) {
+        for (earlier, endpoint) in self.directory.claimed(a) {
+            let streams: SmallVec<[u32; 4]> = self.directory.streams(earlier).into();
+            for at in streams {
+                let Some(tracked) = self.streams[at as usize].as_deref() else { continue };
+                let ends = (tracked.key.from, tracked.key.to);
+                if ends != (a.endpoint, endpoint) && ends != (endpoint, a.endpoint) {
+                    continue;
+                }
+                match self.directory.owner(ends.0, ends.1, tracked.last_ns) {
+                    Some(owner) if self.directory.began_before(a.serial, tracked.first_ns) => {
+                        self.directory.disown(earlier, at);
+                        self.give(at, owner);
+                    }
+                    _ => self.finish_stream(at),
+                }
+            }
+        }
+    }
+
+    /// Makes a call the owner of a stream that is there.
+    fn give(&mut self, at: u32, owner: Owner) {
+        self.directory.own(owner.serial, at);
+        let Some(tracked) = self.streams[at as usize].as_deref_mut() else { return };
+        tracked.owner = Some((owner.serial, owner.id));
+        tracked.direction = owner.sender;
+        tracked.kind = owner.kind;
+        tracked.encrypted = owner.encrypted;
+        tracked.until_ns = owner.until_ns;
+        tracked.analyzer.set_payloads(owner.payloads);
+    }
+}

@@ -1,0 +1,195 @@
+//! Rules about what goes wrong within a dialog: its ACK, INVITEs that refresh or change it, transfers, its end.
+
+use super::{Case, counted, packets_of, seconds, status, verdict};
+use crate::signalling::REMARK_SEPARATOR;
+use trunkline_store::row::{Call, CallState, Direction, Hangup, Message, Verdict};
+use trunkline_wire::Endpoint;
+use trunkline_wire::sip::Method;
+
+/// A 2xx repeated this often without ACK was not acknowledged.
+const UNACKED_REPEATS: u32 = 2;
+/// The same though ACKs pass: one that is lost costs one or two (RFC 3261 section 13.3.1.4).
+const LOST_REPEATS: usize = 4;
+/// So many ACKs must have passed before repetitions.
+const LOST_ACKS: u32 = 3;
+/// A 2xx is repeated after 4 s at the latest (T2) as long as no ACK comes: after twice this it was acknowledged.
+const QUIET_NS: i64 = 8_000_000_000;
+/// A call that ends so soon after a refusal ended for it.
+const SOON_NS: i64 = 5_000_000_000;
+
+pub fn missing_ack(case: &Case<'_>) -> Option<Verdict> {
+    let (cseq, repeats) = case.facts.accepted?;
+    if case.facts.acked || repeats < UNACKED_REPEATS {
+        return None;
+    }
+    let call = case.call;
+    let last = accepting(call, cseq).last()?;
+    // Its sender was content, and the call went on: the ACK went another way than past this tap.
+    if call.end_ns.unwrap_or(call.last_ns).saturating_sub(last.at_ns) > QUIET_NS {
+        return None;
+    }
+    let text = format!(
+        "The answer was never acknowledged: {} repeated its 200 OK {repeats} times and no ACK from {} was seen. Check \
+         whether the 200 OK reaches {}, and that its Contact and Record-Route can be reached from there.",
+        host(call, last.src),
+        call.src,
+        call.src
+    );
+    verdict("missing-ack", text, accepting(call, cseq).map(|m| m.packet).collect())
+}
+
+pub fn ack_lost(case: &Case<'_>) -> Option<Verdict> {
+    let (cseq, repeats) = case.facts.accepted?;
+    if !case.facts.acked || (repeats as usize) < LOST_REPEATS || case.facts.acks < LOST_ACKS {
+        return None;
+    }
+    let call = case.call;
+    let is_ack = |m: &&Message| m.method == Method::Ack as u8 && m.cseq == cseq;
+    let acks = || call.ladder.messages.iter().filter(is_ack);
+    let first = acks().nth(LOST_ACKS as usize - 1)?;
+    // On the hop where it is repeated most: the others forward what they get.
+    let again = |m: &&Message| m.flags & Message::RETRANSMISSION != 0 && m.at_ns > first.at_ns;
+    let later: Vec<&Message> = accepting(call, cseq).filter(again).collect();
+    let of_hop = |hop: (u8, u8)| later.iter().filter(|m| (m.src, m.dst) == hop).count();
+    let most = later.iter().map(|m| (m.src, m.dst)).max_by_key(|hop| of_hop(*hop))?;
+    if of_hop(most) + LOST_ACKS as usize <= LOST_REPEATS {
+        return None;
+    }
+    let sender = call.ladder.hosts.get(usize::from(accepting(call, cseq).next()?.src)).copied()?;
+    let reached = acks().max_by_key(|m| m.at_ns).map_or(call.dst, |m| host(call, m.dst));
+    let gave_up = match (call.hangup, call.answer_ns.zip(call.end_ns)) {
+        (Hangup::Callee, Some((answer, end))) => format!(" It gave up {} after the answer.", seconds(end - answer)),
+        _ => String::new(),
+    };
+    let text = format!(
+        "The ACK does not arrive: {sender} repeated its 200 OK {repeats} times although {} passed here on the way to \
+         {reached}.{gave_up} Check the way from here to {sender}: network address translation, firewalls, proxies, and \
+         whether the ACK goes to the Contact of the 200 OK.",
+        counted(u64::from(case.facts.acks), "ACK")
+    );
+    verdict("ack-lost", text, accepting(call, cseq).chain(acks()).map(|m| m.packet).collect())
+}
+
+/// The 2xx to an INVITE.
+fn accepting(call: &Call, cseq: u32) -> impl Iterator<Item = &Message> {
+    let ok = move |m: &&Message| m.method == Method::Invite as u8 && (200..300).contains(&m.status) && m.cseq == cseq;
+    call.ladder.messages.iter().filter(ok)
+}
+
+fn host(call: &Call, at: u8) -> Endpoint {
+    call.ladder.hosts.get(usize::from(at)).copied().unwrap_or_default()
+}
+
+pub fn reinvite_refused(case: &Case<'_>) -> Option<Verdict> {
+    let refused = case.facts.troubles.as_ref()?.reinvite?;
+    let call = case.call;
+    let is_of = |m: &Message| m.method == Method::Invite as u8 && m.cseq == refused.cseq;
+    let answer = call.ladder.messages.iter().rev().find(|m| is_of(m) && m.status == refused.status)?;
+    let (who, asked) = (host(call, answer.src), host(call, answer.dst));
+    let phrase = call.ladder.text_of(answer).split(REMARK_SEPARATOR).next().unwrap_or_default();
+    let end = match call.end_ns.map(|end| end.saturating_sub(answer.at_ns)) {
+        Some(after) if after <= SOON_NS => format!(" The call ended {} later.", seconds(after)),
+        _ => " The call went on as it was (RFC 3261 section 14.1).".to_owned(),
+    };
+    let check = match refused.status {
+        481 | 408 => {
+            "It does not know the call any more: check whether it was restarted, or the request went to another server"
+        }
+        488 | 606 | 415 => "It takes none of the media that were offered: compare both SDP bodies",
+        _ => "Check what the request asked for, by its SDP and Session-Expires",
+    };
+    let text = format!(
+        "An INVITE within the call was refused: {who} answered {asked} with {}.{end} {check}.",
+        status(refused.status, phrase)
+    );
+    verdict("reinvite-refused", text, packets_of(call, |m| is_of(m) && (m.status == 0 || m.status == refused.status)))
+}
+
+pub fn session_expired(case: &Case<'_>) -> Option<Verdict> {
+    let call = case.call;
+    if !matches!(call.state, CallState::Completed | CallState::JoinedMidCall) {
+        return None;
+    }
+    let is_bye = |m: &&Message| m.method == Method::Bye as u8 && m.status == 0;
+    let bye = call.ladder.messages.iter().rev().find(is_bye)?;
+    let reason = call.ladder.text_of(bye).split(REMARK_SEPARATOR).find(|text| says_expired(text))?;
+    let since =
+        call.answer_ns.map_or_else(String::new, |answer| format!(", {} after the answer", seconds(bye.at_ns - answer)));
+    let text = format!(
+        "The session timer ended the call: {} hung up{since}, because no refresh came in time (its reason: {reason}). \
+         Check whether the refresh (INVITE or UPDATE within the call, RFC 4028) is sent, and answered, and whether a \
+         firewall closes the way in the meantime.",
+        host(call, bye.src)
+    );
+    verdict("session-expired", text, vec![bye.packet])
+}
+
+/// A Reason (RFC 3326) as the ladder has it, `SIP cause 408: Session timer expired`: of a timeout, or in words.
+fn says_expired(text: &str) -> bool {
+    let Some((_, cause)) = text.split_once("SIP cause ") else { return false };
+    let words = cause.to_ascii_lowercase();
+    let session =
+        words.contains("session") && ["timer", "expire", "timeout", "refresh"].iter().any(|w| words.contains(w));
+    session || words.trim() == "408"
+}
+
+pub fn transfer_failed(case: &Case<'_>) -> Option<Verdict> {
+    let transfer = case.facts.troubles.as_ref()?.transfer?;
+    let call = case.call;
+    let refers = |m: &Message| m.method == Method::Refer as u8;
+    let refer = call.ladder.messages.iter().rev().find(|m| refers(m) && m.status == 0);
+    let asked =
+        refer.map(|m| format!("{} asked {} to call somebody else (REFER), and ", host(call, m.src), host(call, m.dst)));
+    let told = call.ladder.messages.iter().rev().find(|m| match transfer.notified {
+        true => m.method == Method::Notify as u8 && m.status == 0,
+        false => refers(m) && m.status == transfer.status,
+    })?;
+    let said = call.ladder.text_of(told);
+    let said = said.split(REMARK_SEPARATOR).find_map(|text| text.strip_prefix("SIP/2.0 ")).unwrap_or_default();
+    let said = if said.is_empty() { transfer.status.to_string() } else { said.to_owned() };
+    let (what, check) = match transfer.notified {
+        true => ("that ended with", "Check the call to the target of the transfer, and what refused it"),
+        false => ("it was refused with", "Check whether transfers are allowed there, and need credentials"),
+    };
+    let text = format!("The transfer failed: {}{what} {said}. {check}.", asked.unwrap_or_default());
+    verdict("transfer-failed", text, refer.into_iter().chain([told]).map(|m| m.packet).collect())
+}
+
+pub fn unknown_dialog(case: &Case<'_>) -> Option<Verdict> {
+    if !case.facts.troubles.as_ref()?.bye_unknown {
+        return None;
+    }
+    let call = case.call;
+    let byes = || call.ladder.messages.iter().filter(|m| m.method == Method::Bye as u8);
+    let answer = byes().find(|m| m.status == 481)?;
+    // Both hung up at once, or it was known on another try.
+    let crossed = byes().any(|m| m.status == 0 && m.src == answer.src && m.cseq != answer.cseq);
+    if crossed || byes().any(|m| (200..300).contains(&m.status)) {
+        return None;
+    }
+    let text = format!(
+        "{} does not know the call that {} wanted to end: it answered the BYE with 481. It had given the call up \
+         before, was restarted, or the BYE went to the wrong server; check its log, and tags and Route of the BYE.",
+        host(call, answer.src),
+        host(call, answer.dst)
+    );
+    verdict("unknown-dialog", text, byes().map(|m| m.packet).collect())
+}
+
+/// Requests alone were captured, and they tell of an answer.
+pub fn one_direction(case: &Case<'_>) -> Option<Verdict> {
+    let call = case.call;
+    if !case.facts.one_direction {
+        return None;
+    }
+    let streams = call.streams.iter().filter(|s| s.direction == Direction::Callee && s.packets > 0).count();
+    let text = format!(
+        "One direction alone was captured: {} sent {} and no response of {} was seen, though the call was answered. \
+         {}Check that the mirror port copies both directions.",
+        call.src,
+        counted(call.ladder.messages.len() as u64, "message"),
+        call.dst,
+        if streams == 0 { "What the callee heard and sent is not known. " } else { "" }
+    );
+    verdict("not-captured", text, packets_of(call, |m| m.status == 0))
+}
