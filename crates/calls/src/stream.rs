@@ -9,11 +9,13 @@
 //!   included: an event's packets all carry the timestamp of its beginning (RFC 4733), so that digits raise the jitter
 //!   for a moment, in ours as in every receiver's RTCP. They are left out where it would mislead: of the histogram of
 //!   delays and of the models of buffers. A step of transit of ten seconds or more is a new origin of the sender's
-//!   timestamps and enters neither jitter nor histogram.
+//!   timestamps and enters neither jitter nor histogram; so is a smaller one that the network cannot have caused
+//!   (`stream/timing.rs`): these are counted as `timestamp_jumps`.
 //! - **Restarts.** A jump of 3000 numbers forward or beyond the window backward (or of more than 100 backward with a
-//!   timestamp that is more than a second old) is a stray packet until the next one follows it in sequence; then the
-//!   sender has restarted (RFC 3550 A.1). The stream goes on: `expected` is the sum over the runs of numbers, and the
-//!   jump itself is no loss.
+//!   timestamp that is more than a second old, or newer than the last) is a stray packet until the next one follows it
+//!   in sequence; then the sender has restarted (RFC 3550 A.1). So is a jump of five numbers or more in less than a
+//!   quarter of the time that they take to send. The stream goes on: `expected` is the sum over the runs of numbers,
+//!   and the jump itself is no loss.
 //! - **Discarded** are packets that a fixed buffer of 200 ms would have got too late ([`trunkline_audio::playout`]);
 //!   they count as lost in the G.107 score and its burst ratio.
 
@@ -57,9 +59,6 @@ pub const INTERVAL_NS: i64 = 10_000_000_000;
 /// Payload types of a stream that are kept in order of appearance; later ones are counted like the others but not
 /// listed.
 pub const PAYLOAD_TYPES_MAX: usize = 8;
-
-/// Age of a timestamp, milliseconds, that makes a packet far behind a sign of a restart.
-const OLD_MS: f64 = 1000.0;
 
 /// Not a payload type: the next packet's is looked up.
 const NO_TYPE: u8 = u8::MAX;
@@ -205,10 +204,10 @@ impl Analyzer {
         if header.payload_type != self.payload_type {
             self.change_payload(header.payload_type);
         }
-        let timing = &self.timing;
-        let arrival = self
-            .sequences
-            .arrive(header.sequence, || timing.tick_ms() == 0.0 || timing.age_ms(header.timestamp).abs() > OLD_MS);
+        let (timing, pace, kind) = (&self.timing, &self.pace, self.kind);
+        let packet_ms = || if kind == Kind::Speech { pace.packet_ms().into() } else { 0.0 };
+        let doubted = |by| timing.doubts(at_ns, header.timestamp, packet_ms(), by);
+        let arrival = self.sequences.arrive(header.sequence, doubted);
         if arrival == Arrival::Next || self.irregular(at_ns, header.sequence, arrival) {
             self.distinct(at_ns, header, payload, payload_wire, arrival);
         }
@@ -267,12 +266,14 @@ impl Analyzer {
             mos: self.scores(loss),
             burst_ratio: (judged.lost > 0).then_some(loss.burst_ratio as f32),
             loss_runs: judged.runs,
-            delay_histogram: self.timing.histogram,
+            delay_histogram: self.timing.histogram(),
             talkspurts: self.pace.talkspurts,
             comfort_noise: self.comfort_noise,
             dtmf: self.rare.as_ref().map(|r| r.events.text()).unwrap_or_default(),
             rtcp: self.reports.as_ref().map(|r| r.summary(self.clock_rate)).unwrap_or_default(),
             skew_ppm: self.timing.skew_ppm(),
+            timestamp_jumps: self.timing.jumps,
+            sequence_jumps: self.sequences.restarts,
             ..Stream::default()
         }
     }
@@ -375,7 +376,10 @@ impl Analyzer {
                 }
             }
             // Numbers begin anew.
-            Arrival::Restart => self.rare.iter_mut().for_each(|r| r.gaps.forget_numbers()),
+            Arrival::Restart => {
+                self.timing.settle();
+                self.rare.iter_mut().for_each(|r| r.gaps.forget_numbers());
+            }
             Arrival::Next => {}
         }
         true
@@ -395,27 +399,41 @@ impl Analyzer {
     fn distinct(&mut self, at_ns: i64, header: &Header, payload: &[u8], octets: u32, arrival: Arrival) {
         match self.kind {
             Kind::Speech => self.speech(at_ns, header, payload, octets, arrival),
-            Kind::Plain => self.timed(at_ns, header),
+            Kind::Plain => self.timed(at_ns, header, None),
             Kind::Events => self.event(at_ns, header, payload, octets),
             Kind::Noise => {
                 self.comfort_noise = self.comfort_noise.saturating_add(1);
                 self.after_silence = true;
-                self.timed(at_ns, header);
+                self.timed(at_ns, header, Some(arrival));
                 self.keep_timestamp(header.timestamp);
             }
         }
     }
 
+    /// Takes a packet's time; `arrival` where packets are of equal length.
     #[inline]
-    fn timed(&mut self, at_ns: i64, header: &Header) {
-        if self.timing.packet(at_ns, header.timestamp) {
-            self.sequences.mark_late(header.sequence);
+    fn timed(&mut self, at_ns: i64, header: &Header, arrival: Option<Arrival>) {
+        let pace = &self.pace;
+        let due_ms = || {
+            let numbers = arrival?.numbers()?;
+            Some(f64::from(pace.packet_ms()) * f64::from(numbers)).filter(|due| *due > 0.0)
+        };
+        if self.timing.packet(at_ns, header.timestamp, header.sequence, due_ms) {
+            self.mark_late(header.sequence);
+        }
+    }
+
+    #[cold]
+    fn mark_late(&mut self, sequence: u16) {
+        for sequence in self.timing.take_late(sequence) {
+            self.sequences.mark_late(sequence);
         }
     }
 
     #[inline]
     fn speech(&mut self, at_ns: i64, header: &Header, payload: &[u8], octets: u32, arrival: Arrival) {
-        self.timed(at_ns, header);
+        let jumps = self.timing.jumps;
+        self.timed(at_ns, header, Some(arrival));
         let step = header.timestamp.wrapping_sub(self.last_timestamp);
         let next = arrival == Arrival::Next;
         let marker = header.marker || self.after_silence;
@@ -431,6 +449,9 @@ impl Analyzer {
         let media_ms = self.media_ticks as f64 * tick_ms;
         if !next && arrival != Arrival::Reordered && f64::from(step as i32) * tick_ms == f64::from(packet_ms) {
             // Numbers are missing and time is not: the sender skipped them.
+            self.buffers.reset();
+        }
+        if self.timing.jumps != jumps {
             self.buffers.reset();
         }
         self.modelled += 1;
@@ -462,7 +483,7 @@ impl Analyzer {
                 self.buffers.reset();
                 self.after_silence = true;
             }
-            _ => self.timed(at_ns, header),
+            _ => self.timed(at_ns, header, None),
         }
     }
 
@@ -516,6 +537,7 @@ impl Analyzer {
 
     #[cold]
     fn end_interval(&mut self, at_ns: i64) -> Option<StreamInterval> {
+        self.timing.settle();
         let ended = self.interval();
         self.scores.add(self.interval_scores(), INTERVAL_NS as f64 * 1e-9);
         self.timing.end_interval(self.interval_end_ns().wrapping_sub(self.first_ns) as f64 * 1e-9);
