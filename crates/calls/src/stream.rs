@@ -23,7 +23,7 @@ use crate::payload::PayloadMap;
 use events::Events;
 use gaps::Gaps;
 use pace::{Pace, Speech};
-use reports::Reports;
+use reports::{Here, Reports};
 use score::IntervalMean;
 use sequences::{Arrival, Sequences};
 use spells::{Spells, since};
@@ -33,7 +33,7 @@ use trunkline_audio::Codec;
 use trunkline_audio::buffer::{self, Buffers, Voice};
 use trunkline_audio::codec::Media;
 use trunkline_audio::e_model::Loss;
-use trunkline_store::row::{Mos, Stream, StreamInterval};
+use trunkline_store::row::{Mos, RtcpSummary, Stream, StreamInterval};
 use trunkline_wire::rtcp::{ReportBlock, SenderInfo, VoipMetrics};
 use trunkline_wire::rtp::{Event, Header};
 
@@ -231,13 +231,14 @@ impl Analyzer {
 
     /// A report block about the stream.
     pub fn rtcp_report(&mut self, at_ns: i64, block: &ReportBlock) {
-        let missing = self.missing_to_receiver(block.highest_sequence as u16);
-        self.reports.get_or_insert_default().receiver(at_ns, block, missing);
+        let here = self.here(block.highest_sequence as u16);
+        self.reports.get_or_insert_default().receiver(at_ns, block, here);
     }
 
     /// VoIP metrics about the stream.
     pub fn rtcp_metrics(&mut self, metrics: &VoipMetrics) {
-        self.reports.get_or_insert_default().metrics(metrics);
+        let here = self.here(self.sequences.highest() as u16);
+        self.reports.get_or_insert_default().metrics(metrics, here);
     }
 
     /// All that is known of the stream so far; identity, addresses and places in files are left for the caller.
@@ -246,6 +247,7 @@ impl Analyzer {
         let judged = self.sequences.judged();
         let expected = self.sequences.expected();
         let loss = Loss::counted(judged.lost.into(), judged.bursts.into(), expected);
+        let rtcp = self.reports.as_ref().map(|r| r.summary(self.clock_rate)).unwrap_or_default();
         Stream {
             codec: self.codec_names(),
             clock_rate: self.first_clock_rate(),
@@ -270,12 +272,25 @@ impl Analyzer {
             talkspurts: self.pace.talkspurts,
             comfort_noise: self.comfort_noise,
             dtmf: self.rare.as_ref().map(|r| r.events.text()).unwrap_or_default(),
-            rtcp: self.reports.as_ref().map(|r| r.summary(self.clock_rate)).unwrap_or_default(),
+            mos_receiver: self.score_at_receiver(&rtcp, judged.lost.into(), judged.bursts.into()),
+            rtcp,
             skew_ppm: self.timing.skew_ppm(),
             timestamp_jumps: self.timing.jumps,
             sequence_jumps: self.sequences.restarts,
             ..Stream::default()
         }
+    }
+
+    /// The score with what the receiver lost behind the tap, each packet of it alone: it does not tell in what runs.
+    fn score_at_receiver(&self, rtcp: &RtcpSummary, lost: u64, bursts: u64) -> Option<f32> {
+        if rtcp.lost_after_tap == 0 {
+            return None;
+        }
+        let expected = self.sequences.expected();
+        let share = rtcp.lost_after_tap as f64 / rtcp.passed.max(1) as f64;
+        let more = (share * expected.saturating_sub(lost) as f64) as u64;
+        let loss = Loss::counted(lost + more, bursts + more, expected);
+        score::listening(self.speech, self.pace.speech_octets, loss, self.modelled).map(|(mos, _)| mos)
     }
 
     /// The interval that is under way; none if no packet came in it.
@@ -349,14 +364,22 @@ impl Analyzer {
 
     /// Packets missing here as a receiver counts them who has seen the stream up to this number: copies hide losses
     /// (RFC 3550 A.3), and what is younger than its report it does not know.
-    fn missing_to_receiver(&self, highest: u16) -> u64 {
+    fn here(&self, highest: u16) -> Here {
         let ours = self.sequences.highest();
         let behind = (ours as u16).wrapping_sub(highest);
         let unknown = match self.rare.as_deref() {
             Some(rare) if behind < DROPOUT_MAX => rare.gaps.missing_above(ours.wrapping_sub(behind.into())),
             _ => 0,
         };
-        self.sequences.missing().saturating_sub(unknown).saturating_sub(self.sequences.copies)
+        let never_came = self.sequences.missing().saturating_sub(unknown);
+        let covered = self.sequences.expected().saturating_sub(behind.into());
+        // Of numbers that began anew, or that are not those of the stream, it is not known what the receiver made.
+        let comparable = behind < DROPOUT_MAX && self.sequences.restarts == 0 && self.sequences.strays == 0;
+        Here {
+            missing: never_came.saturating_sub(self.sequences.copies),
+            never_came,
+            passed: if comparable { covered.saturating_sub(never_came) } else { 0 },
+        }
     }
 
     /// Takes note of what is not next in sequence; whether it is a packet that is no copy.
@@ -377,7 +400,7 @@ impl Analyzer {
             }
             // Numbers begin anew.
             Arrival::Restart => {
-                self.timing.settle();
+                self.end_rise();
                 self.rare.iter_mut().for_each(|r| r.gaps.forget_numbers());
             }
             Arrival::Next => {}
@@ -430,6 +453,13 @@ impl Analyzer {
         }
     }
 
+    #[cold]
+    fn end_rise(&mut self) {
+        for sequence in self.timing.end_rise() {
+            self.sequences.mark_late(sequence);
+        }
+    }
+
     #[inline]
     fn speech(&mut self, at_ns: i64, header: &Header, payload: &[u8], octets: u32, arrival: Arrival) {
         let jumps = self.timing.jumps;
@@ -478,6 +508,7 @@ impl Analyzer {
         match Event::new(payload) {
             Some(event) if fits => {
                 self.rare.get_or_insert_default().events.packet(header.timestamp, event);
+                self.end_rise();
                 self.timing.event(at_ns, header.timestamp);
                 // The models start again with the speech after it.
                 self.buffers.reset();
@@ -537,7 +568,7 @@ impl Analyzer {
 
     #[cold]
     fn end_interval(&mut self, at_ns: i64) -> Option<StreamInterval> {
-        self.timing.settle();
+        self.end_rise();
         let ended = self.interval();
         self.scores.add(self.interval_scores(), INTERVAL_NS as f64 * 1e-9);
         self.timing.end_interval(self.interval_end_ns().wrapping_sub(self.first_ns) as f64 * 1e-9);

@@ -5,6 +5,7 @@
 //! trigger it and one that must not.
 
 mod audio;
+mod receiver;
 mod setup;
 
 use crate::ledger::{Evidence, Tap};
@@ -39,6 +40,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("one-way-audio", audio::one_way_audio),
     ("codec-mismatch", audio::codec_mismatch),
     ("loss", audio::loss),
+    ("lost-after-tap", receiver::lost_after_tap),
     ("not-captured", audio::lost_by_capture),
     ("jitter", audio::jitter),
     ("retransmission-storm", setup::retransmission_storm),

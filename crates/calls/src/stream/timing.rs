@@ -30,6 +30,9 @@ const RISE_MS: f64 = 100.0;
 /// Packets in step after a rise that show that it stays.
 const RISE_PACKETS: usize = 8;
 
+/// Packets in step that are enough where the observation has to end.
+const RISE_PACKETS_MIN: usize = 3;
+
 /// In step is what comes at most this much earlier than the first packet after the rise, or later, milliseconds: after
 /// a stall of the network those that were held come at once.
 const RISE_ROOM_MS: [f64; 2] = [20.0, 60.0];
@@ -264,12 +267,8 @@ impl Timing {
         false
     }
 
-    /// Ends the observation of a rise: so far it stayed, and is taken out of the figures.
-    #[cold]
-    pub(super) fn settle(&mut self) {
-        if self.state != State::Rise {
-            return;
-        }
+    /// Takes a rise that stayed out of the figures.
+    fn settle(&mut self) {
         self.state = State::Steady;
         let Some(rise) = self.rise.take() else { return };
         self.figures = rise.before;
@@ -280,6 +279,20 @@ impl Timing {
         for step_ms in &rise.steps[..rise.count] {
             self.figures.sample(*step_ms, true);
         }
+    }
+
+    /// Ends the observation of a rise, whatever is known of it: with few packets after it, it is taken to be delay. Gives
+    /// the numbers of those that came too late to be played then.
+    #[cold]
+    pub(super) fn end_rise(&mut self) -> SmallVec<[u16; RISE_PACKETS + 1]> {
+        if self.state != State::Rise {
+            return SmallVec::new();
+        }
+        if self.rise.as_ref().is_some_and(|rise| rise.count >= RISE_PACKETS_MIN) {
+            self.settle();
+        }
+        self.state = State::Steady;
+        self.rise.take().map(|rise| rise.late).unwrap_or_default()
     }
 
     /// The numbers of the packets that came too late, `sequence` being that of the last one.
@@ -295,7 +308,6 @@ impl Timing {
     /// enters neither the histogram, nor the transit that is told, nor the model of a buffer.
     #[cold]
     pub(super) fn event(&mut self, at_ns: i64, timestamp: u32) {
-        self.settle();
         let Figures { histogram, span, playout, .. } = self.figures;
         self.packet(at_ns, timestamp, 0, || None);
         self.figures = Figures { histogram, span, playout, ..self.figures };
@@ -334,7 +346,7 @@ impl Timing {
         self.figures.histogram
     }
 
-    /// Ends an interval. A rise under observation is to be settled before.
+    /// Ends an interval. The observation of a rise is to be ended before.
     pub(super) fn end_interval(&mut self, seconds: f64) {
         let f = &mut self.figures;
         self.jitter_max = self.jitter_max.max(f.interval_max);
