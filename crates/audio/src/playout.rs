@@ -53,6 +53,12 @@ impl Playout {
         }
     }
 
+    /// The least transit that is remembered: the fastest way of the last ten to twenty seconds. Infinite before the
+    /// first packet.
+    pub fn floor_ms(&self) -> f64 {
+        self.least.min(self.least_before)
+    }
+
     /// The least transit since the last [`Playout::roll`]; none if no packet came.
     pub fn least_ms(&self) -> Option<f64> {
         self.least.is_finite().then_some(self.least)

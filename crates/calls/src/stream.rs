@@ -9,11 +9,13 @@
 //!   included: an event's packets all carry the timestamp of its beginning (RFC 4733), so that digits raise the jitter
 //!   for a moment, in ours as in every receiver's RTCP. They are left out where it would mislead: of the histogram of
 //!   delays and of the models of buffers. A step of transit of ten seconds or more is a new origin of the sender's
-//!   timestamps and enters neither jitter nor histogram.
+//!   timestamps and enters neither jitter nor histogram; so is a smaller one that the network cannot have caused
+//!   (`stream/timing.rs`): these are counted as `timestamp_jumps`.
 //! - **Restarts.** A jump of 3000 numbers forward or beyond the window backward (or of more than 100 backward with a
-//!   timestamp that is more than a second old) is a stray packet until the next one follows it in sequence; then the
-//!   sender has restarted (RFC 3550 A.1). The stream goes on: `expected` is the sum over the runs of numbers, and the
-//!   jump itself is no loss.
+//!   timestamp that is more than a second old, or newer than the last) is a stray packet until the next one follows it
+//!   in sequence; then the sender has restarted (RFC 3550 A.1). So is a jump of five numbers or more in less than a
+//!   quarter of the time that they take to send. The stream goes on: `expected` is the sum over the runs of numbers,
+//!   and the jump itself is no loss.
 //! - **Discarded** are packets that a fixed buffer of 200 ms would have got too late ([`trunkline_audio::playout`]);
 //!   they count as lost in the G.107 score and its burst ratio.
 
@@ -21,7 +23,7 @@ use crate::payload::PayloadMap;
 use events::Events;
 use gaps::Gaps;
 use pace::{Pace, Speech};
-use reports::Reports;
+use reports::{Here, Reports};
 use score::IntervalMean;
 use sequences::{Arrival, Sequences};
 use sound::Quiet;
@@ -32,7 +34,7 @@ use trunkline_audio::Codec;
 use trunkline_audio::buffer::{self, Buffers, Voice};
 use trunkline_audio::codec::Media;
 use trunkline_audio::e_model::Loss;
-use trunkline_store::row::{Mos, Stream, StreamInterval};
+use trunkline_store::row::{Mos, RtcpSummary, Stream, StreamInterval};
 use trunkline_wire::rtcp::{ReportBlock, SenderInfo, VoipMetrics};
 use trunkline_wire::rtp::{Event, Header};
 
@@ -60,9 +62,6 @@ pub const INTERVAL_NS: i64 = 10_000_000_000;
 /// Payload types of a stream that are kept in order of appearance; later ones are counted like the others but not
 /// listed.
 pub const PAYLOAD_TYPES_MAX: usize = 8;
-
-/// Age of a timestamp, milliseconds, that makes a packet far behind a sign of a restart.
-const OLD_MS: f64 = 1000.0;
 
 /// Not a payload type: the next packet's is looked up.
 const NO_TYPE: u8 = u8::MAX;
@@ -212,10 +211,10 @@ impl Analyzer {
         if header.payload_type != self.payload_type {
             self.change_payload(header.payload_type);
         }
-        let timing = &self.timing;
-        let arrival = self
-            .sequences
-            .arrive(header.sequence, || timing.tick_ms() == 0.0 || timing.age_ms(header.timestamp).abs() > OLD_MS);
+        let (timing, pace, kind) = (&self.timing, &self.pace, self.kind);
+        let packet_ms = || if kind == Kind::Speech { pace.packet_ms().into() } else { 0.0 };
+        let doubted = |by| timing.doubts(at_ns, header.timestamp, packet_ms(), by);
+        let arrival = self.sequences.arrive(header.sequence, doubted);
         if arrival == Arrival::Next || self.irregular(at_ns, header.sequence, arrival) {
             self.distinct(at_ns, header, payload, payload_wire, arrival);
         }
@@ -271,13 +270,14 @@ impl Analyzer {
 
     /// A report block about the stream.
     pub fn rtcp_report(&mut self, at_ns: i64, block: &ReportBlock) {
-        let missing = self.missing_to_receiver(block.highest_sequence as u16);
-        self.reports.get_or_insert_default().receiver(at_ns, block, missing);
+        let here = self.here(block.highest_sequence as u16);
+        self.reports.get_or_insert_default().receiver(at_ns, block, here);
     }
 
     /// VoIP metrics about the stream.
     pub fn rtcp_metrics(&mut self, metrics: &VoipMetrics) {
-        self.reports.get_or_insert_default().metrics(metrics);
+        let here = self.here(self.sequences.highest() as u16);
+        self.reports.get_or_insert_default().metrics(metrics, here);
     }
 
     /// All that is known of the stream so far; identity, addresses and places in files are left for the caller.
@@ -286,6 +286,7 @@ impl Analyzer {
         let judged = self.sequences.judged();
         let expected = self.sequences.expected();
         let loss = Loss::counted(judged.lost.into(), judged.bursts.into(), expected);
+        let rtcp = self.reports.as_ref().map(|r| r.summary(self.clock_rate)).unwrap_or_default();
         Stream {
             codec: self.codec_names(),
             clock_rate: self.first_clock_rate(),
@@ -306,14 +307,29 @@ impl Analyzer {
             mos: self.scores(loss),
             burst_ratio: (judged.lost > 0).then_some(loss.burst_ratio as f32),
             loss_runs: judged.runs,
-            delay_histogram: self.timing.histogram,
+            delay_histogram: self.timing.histogram(),
             talkspurts: self.pace.talkspurts,
             comfort_noise: self.comfort_noise,
             dtmf: self.rare.as_ref().map(|r| r.events.text()).unwrap_or_default(),
-            rtcp: self.reports.as_ref().map(|r| r.summary(self.clock_rate)).unwrap_or_default(),
+            mos_receiver: self.score_at_receiver(&rtcp, judged.lost.into(), judged.bursts.into()),
+            rtcp,
             skew_ppm: self.timing.skew_ppm(),
+            timestamp_jumps: self.timing.jumps,
+            sequence_jumps: self.sequences.restarts,
             ..Stream::default()
         }
+    }
+
+    /// The score with what the receiver lost behind the tap, each packet of it alone: it does not tell in what runs.
+    fn score_at_receiver(&self, rtcp: &RtcpSummary, lost: u64, bursts: u64) -> Option<f32> {
+        if rtcp.lost_after_tap == 0 {
+            return None;
+        }
+        let expected = self.sequences.expected();
+        let share = rtcp.lost_after_tap as f64 / rtcp.passed.max(1) as f64;
+        let more = (share * expected.saturating_sub(lost) as f64) as u64;
+        let loss = Loss::counted(lost + more, bursts + more, expected);
+        score::listening(self.speech, self.pace.speech_octets, loss, self.modelled).map(|(mos, _)| mos)
     }
 
     /// The interval that is under way; none if no packet came in it.
@@ -387,14 +403,22 @@ impl Analyzer {
 
     /// Packets missing here as a receiver counts them who has seen the stream up to this number: copies hide losses
     /// (RFC 3550 A.3), and what is younger than its report it does not know.
-    fn missing_to_receiver(&self, highest: u16) -> u64 {
+    fn here(&self, highest: u16) -> Here {
         let ours = self.sequences.highest();
         let behind = (ours as u16).wrapping_sub(highest);
         let unknown = match self.rare.as_deref() {
             Some(rare) if behind < DROPOUT_MAX => rare.gaps.missing_above(ours.wrapping_sub(behind.into())),
             _ => 0,
         };
-        self.sequences.missing().saturating_sub(unknown).saturating_sub(self.sequences.copies)
+        let never_came = self.sequences.missing().saturating_sub(unknown);
+        let covered = self.sequences.expected().saturating_sub(behind.into());
+        // Of numbers that began anew, or that are not those of the stream, it is not known what the receiver made.
+        let comparable = behind < DROPOUT_MAX && self.sequences.restarts == 0 && self.sequences.strays == 0;
+        Here {
+            missing: never_came.saturating_sub(self.sequences.copies),
+            never_came,
+            passed: if comparable { covered.saturating_sub(never_came) } else { 0 },
+        }
     }
 
     /// Takes note of what is not next in sequence; whether it is a packet that is no copy.
@@ -414,7 +438,10 @@ impl Analyzer {
                 }
             }
             // Numbers begin anew.
-            Arrival::Restart => self.rare.iter_mut().for_each(|r| r.gaps.forget_numbers()),
+            Arrival::Restart => {
+                self.end_rise();
+                self.rare.iter_mut().for_each(|r| r.gaps.forget_numbers());
+            }
             Arrival::Next => {}
         }
         true
@@ -434,27 +461,48 @@ impl Analyzer {
     fn distinct(&mut self, at_ns: i64, header: &Header, payload: &[u8], octets: u32, arrival: Arrival) {
         match self.kind {
             Kind::Speech => self.speech(at_ns, header, payload, octets, arrival),
-            Kind::Plain => self.timed(at_ns, header),
+            Kind::Plain => self.timed(at_ns, header, None),
             Kind::Events => self.event(at_ns, header, payload, octets),
             Kind::Noise => {
                 self.comfort_noise = self.comfort_noise.saturating_add(1);
                 self.after_silence = true;
-                self.timed(at_ns, header);
+                self.timed(at_ns, header, Some(arrival));
                 self.keep_timestamp(header.timestamp);
             }
         }
     }
 
+    /// Takes a packet's time; `arrival` where packets are of equal length.
     #[inline]
-    fn timed(&mut self, at_ns: i64, header: &Header) {
-        if self.timing.packet(at_ns, header.timestamp) {
-            self.sequences.mark_late(header.sequence);
+    fn timed(&mut self, at_ns: i64, header: &Header, arrival: Option<Arrival>) {
+        let pace = &self.pace;
+        let due_ms = || {
+            let numbers = arrival?.numbers()?;
+            Some(f64::from(pace.packet_ms()) * f64::from(numbers)).filter(|due| *due > 0.0)
+        };
+        if self.timing.packet(at_ns, header.timestamp, header.sequence, due_ms) {
+            self.mark_late(header.sequence);
+        }
+    }
+
+    #[cold]
+    fn mark_late(&mut self, sequence: u16) {
+        for sequence in self.timing.take_late(sequence) {
+            self.sequences.mark_late(sequence);
+        }
+    }
+
+    #[cold]
+    fn end_rise(&mut self) {
+        for sequence in self.timing.end_rise() {
+            self.sequences.mark_late(sequence);
         }
     }
 
     #[inline]
     fn speech(&mut self, at_ns: i64, header: &Header, payload: &[u8], octets: u32, arrival: Arrival) {
-        self.timed(at_ns, header);
+        let jumps = self.timing.jumps;
+        self.timed(at_ns, header, Some(arrival));
         let step = header.timestamp.wrapping_sub(self.last_timestamp);
         let next = arrival == Arrival::Next;
         let marker = header.marker || self.after_silence;
@@ -470,6 +518,9 @@ impl Analyzer {
         let media_ms = self.media_ticks as f64 * tick_ms;
         if !next && arrival != Arrival::Reordered && f64::from(step as i32) * tick_ms == f64::from(packet_ms) {
             // Numbers are missing and time is not: the sender skipped them.
+            self.buffers.reset();
+        }
+        if self.timing.jumps != jumps {
             self.buffers.reset();
         }
         self.modelled += 1;
@@ -496,12 +547,13 @@ impl Analyzer {
         match Event::new(payload) {
             Some(event) if fits => {
                 self.rare.get_or_insert_default().events.packet(header.timestamp, event);
+                self.end_rise();
                 self.timing.event(at_ns, header.timestamp);
                 // The models start again with the speech after it.
                 self.buffers.reset();
                 self.after_silence = true;
             }
-            _ => self.timed(at_ns, header),
+            _ => self.timed(at_ns, header, None),
         }
     }
 
@@ -555,6 +607,7 @@ impl Analyzer {
 
     #[cold]
     fn end_interval(&mut self, at_ns: i64) -> Option<StreamInterval> {
+        self.end_rise();
         let ended = self.interval();
         self.scores.add(self.interval_scores(), INTERVAL_NS as f64 * 1e-9);
         self.timing.end_interval(self.interval_end_ns().wrapping_sub(self.first_ns) as f64 * 1e-9);

@@ -7,6 +7,7 @@
 mod audio;
 mod dialog;
 mod progress;
+mod receiver;
 mod setup;
 mod talk;
 
@@ -62,6 +63,7 @@ pub const KINDS: &[(&str, Weight)] = &[
     ("audio-stopped", Weight::Bad),
     ("codec-mismatch", Weight::Bad),
     ("loss", Weight::Bad),
+    ("lost-after-tap", Weight::Bad),
     ("jitter", Weight::Warn),
     ("late-audio", Weight::Warn),
     ("retransmission-storm", Weight::Warn),
@@ -98,6 +100,7 @@ pub const RULES: &[(&[&str], Rule)] = &[
     (&["audio-stopped"], talk::audio_stopped),
     (&["codec-mismatch"], audio::codec_mismatch),
     (&["loss"], audio::loss),
+    (&["lost-after-tap"], receiver::lost_after_tap),
     (&["not-captured"], audio::lost_by_capture),
     (&["jitter"], audio::jitter),
     (&["late-audio"], talk::late_audio),

@@ -78,10 +78,19 @@ pub fn encode_stream(out: &mut Vec<u8>, s: &Stream) {
     out.some_f32(s.burst_ratio);
     out.some_f32(s.skew_ppm);
     encode_rtcp(out, &s.rtcp);
-    if s.lost_at_tap > 0 || s.mos_range.is_some() {
+    let jumps = s.timestamp_jumps > 0 || s.sequence_jumps > 0;
+    let after = jumps || s.rtcp.passed > 0 || s.rtcp.lost_after_tap > 0 || s.mos_receiver.is_some();
+    if after || s.lost_at_tap > 0 || s.mos_range.is_some() {
         out.uint(s.lost_at_tap);
         out.uint(s.lost_at_tap_least);
         encode_range(out, s.mos_range);
+    }
+    if after {
+        out.uint(u64::from(s.timestamp_jumps));
+        out.uint(u64::from(s.sequence_jumps));
+        out.uint(s.rtcp.lost_after_tap);
+        out.uint(s.rtcp.passed);
+        out.some_f32(s.mos_receiver);
     }
 }
 
@@ -120,6 +129,13 @@ pub fn decode_stream(octets: &[u8], s: &mut Stream) -> Result<(), Damaged> {
         s.lost_at_tap = from.uint()?;
         s.lost_at_tap_least = from.uint()?;
         s.mos_range = decode_range(&mut from)?;
+    }
+    if !from.is_empty() {
+        s.timestamp_jumps = from.small()?;
+        s.sequence_jumps = from.small()?;
+        s.rtcp.lost_after_tap = from.uint()?;
+        s.rtcp.passed = from.uint()?;
+        s.mos_receiver = from.some_f32()?;
     }
     Ok(())
 }

@@ -113,7 +113,9 @@ pub fn stream(out: &mut String, s: &Stream) {
     o.int("talkspurts", Some(s.talkspurts)).int("comfort_noise", Some(s.comfort_noise)).some_text("dtmf", &s.dtmf);
     o.bool("encrypted", s.encrypted);
     rtcp(&mut o, &s.rtcp);
-    o.real("skew_ppm", s.skew_ppm.map(f64::from)).int("dscp", Some(s.dscp));
+    o.real("skew_ppm", s.skew_ppm.map(f64::from)).int("timestamp_jumps", Some(s.timestamp_jumps));
+    o.int("sequence_jumps", Some(s.sequence_jumps)).real("mos_receiver", s.mos_receiver.map(f64::from));
+    o.int("dscp", Some(s.dscp));
     o.int("packet_first", Some(s.packet_first)).int("packet_last", Some(s.packet_last));
     o.end();
 }
@@ -143,6 +145,7 @@ fn rtcp(o: &mut Object<'_>, r: &RtcpSummary) {
     o.signed("lost", r.lost.map(i64::from)).real("fraction_max", Some(f64::from(r.fraction_max) / 256.0));
     o.real("jitter_max_ms", r.jitter_max_ms.map(f64::from)).real("round_trip_ms", r.round_trip_ms.map(f64::from));
     o.int("sent", r.sent).int("missing_here", r.missing_here);
+    o.int("lost_after_tap", Some(r.lost_after_tap)).int("passed", Some(r.passed));
     o.end();
 }
 

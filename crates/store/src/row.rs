@@ -328,6 +328,13 @@ pub struct Stream {
     pub mos_range: Option<MosRange>,
     /// Differences in milliseconds between the media clock and the capture clock, parts per million.
     pub skew_ppm: Option<f32>,
+    /// Times its timestamps jumped although its packets came in step: another base, or silence that was not counted.
+    /// What came of it is left out of jitter and of the model of a buffer.
+    pub timestamp_jumps: u32,
+    /// Times its sequence numbers jumped although no time passed, or began anew. The numbers between are not missing.
+    pub sequence_jumps: u32,
+    /// Its G.107 score at the receiver: with what the receiver lost behind the tap, where it says that it did.
+    pub mos_receiver: Option<f32>,
     /// Highest DSCP seen and whether it changed.
     pub dscp: u8,
     /// Number of the first and last packet in the whole input.
@@ -354,6 +361,10 @@ pub struct RtcpSummary {
     /// Packets of the stream that were missing here when that report was captured, counted as the receiver counts. More
     /// than the receiver lost: the difference got there and was lost at the tap.
     pub missing_here: Option<u64>,
+    /// Packets that came by here and that the receiver lost by its last report: behind the tap.
+    pub lost_after_tap: u64,
+    /// Of so many packets that came by here until then; 0 if nothing can be said.
+    pub passed: u64,
     /// Highest fraction lost that a receiver reported, 0..=255 of 256.
     pub fraction_max: u8,
     /// Highest interarrival jitter that a receiver reported, milliseconds.

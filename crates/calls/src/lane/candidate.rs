@@ -2,8 +2,9 @@
 //!
 //! A datagram that begins with version 2 is not RTP yet: many protocols begin so by chance. A stream is believed after
 //! [`CANDIDATE_PACKETS`] packets of one SSRC whose sequence numbers go up by one (at most two missing between
-//! neighbours), whose timestamps do not go back, within two seconds of each other, on unprivileged ports. RFC 3550 A.1
-//! asks for two in sequence, but of a source that is known to speak RTP.
+//! neighbours, or more where the timestamps go on at the same pace), whose timestamps do not go back, within two seconds
+//! of each other, on unprivileged ports. RFC 3550 A.1 asks for two in sequence, but of a source that is known to speak
+//! RTP.
 //!
 //! A flow has its place in the table, with room for [`WAYS_MAX`] sources, because audio and video may share their ports
 //! (RFC 8843). The lane of a flow follows from its place, so that what is found does not depend on the number of lanes.
@@ -22,6 +23,8 @@ const FRESH_NS: i64 = SECOND_NS / 5;
 const WAYS_MAX: usize = 4;
 /// Sequence numbers of neighbours are at most this far apart.
 const STEP_MAX: u16 = 3;
+/// So far apart they are at most where the timestamps go on at the pace of the neighbours before: heavy loss.
+const EVEN_STEP_MAX: u16 = 50;
 /// Packets of one place kept under observation, shared by its sources; one that is not believed by then is observed
 /// anew.
 const HELD_MAX: usize = 64;
@@ -75,6 +78,8 @@ struct Candidate {
     /// The packet that the next one is laid against, and how many in a row went on from each other.
     last: (u16, u32, i64),
     run: usize,
+    /// Ticks of the timestamp from one number to the next, by the last two in order; 0 if they do not tell.
+    pace: u32,
 }
 
 /// Flows under observation.
@@ -126,7 +131,7 @@ fn make_room(slot: &mut Vec<Candidate>, newcomer: Candidate) -> bool {
 impl Candidate {
     fn new(hash: u64, held: Held) -> Self {
         let last = (held.header.sequence, held.header.timestamp, held.at_ns);
-        Candidate { hash, held: vec![held], last, run: 1 }
+        Candidate { hash, held: vec![held], last, run: 1, pace: 0 }
     }
 
     /// Keeps the packet, of `room` at most; whether the flow is believed now.
@@ -139,11 +144,17 @@ impl Candidate {
             self.held.clear();
             self.run = 0;
         }
+        let is_even = self.pace > 0 && step <= EVEN_STEP_MAX && ticks == self.pace.wrapping_mul(step.into());
         match step {
             // A copy, as mirror ports make them, proves nothing but belongs to the stream.
             0 if ticks == 0 && self.run > 0 => {}
             1..=STEP_MAX if ticks <= u32::MAX / 2 && self.run > 0 => self.run += 1,
+            1.. if is_even && self.run > 0 => self.run += 1,
             _ => self.run = 1,
+        }
+        if step > 0 {
+            let whole = ticks <= u32::MAX / 2 && ticks.is_multiple_of(step.into());
+            self.pace = if whole { ticks / u32::from(step) } else { 0 };
         }
         self.last = (held.header.sequence, held.header.timestamp, held.at_ns);
         self.held.push(held);
@@ -156,10 +167,9 @@ mod tests {
     use super::*;
     use trunkline_wire::{Address, Datagram};
 
-    #[test]
-    fn sources_that_share_their_ports_are_observed_beside_each_other() {
+    fn datagram() -> Datagram {
         let here = Address::v4([192, 0, 2, 1]);
-        let datagram = Datagram {
+        Datagram {
             src: here,
             dst: here,
             src_port: 4000,
@@ -170,7 +180,50 @@ mod tests {
             vlan: 0,
             tunnels: 0,
             dscp: 0,
-        };
+        }
+    }
+
+    /// After how many packets of these numbers, each so many ticks above the one before, a flow is believed.
+    fn believed(numbers: impl IntoIterator<Item = u16>, ticks: impl Fn(u16) -> u32, ms: i64) -> Option<usize> {
+        let mut candidates = Candidates::default();
+        let datagram = datagram();
+        for (at, sequence) in numbers.into_iter().enumerate() {
+            let ([high, low], timestamp) = (sequence.to_be_bytes(), ticks(sequence).to_be_bytes());
+            let octets = [&[0x80, 18, high, low], &timestamp[..], &[0, 0, 0, 7]].concat();
+            let (at_ns, number) = (i64::from(sequence) * ms * 1_000_000, at as u64);
+            let packet = MediaPacket { at_ns, number, offset: 0, file: 0, datagram: &datagram, payload: &octets };
+            let media = rtp::Packet::new(&octets, 12).unwrap();
+            if candidates.see(7, &packet, &media).0.is_some() {
+                return Some(at + 1);
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn heavy_loss_is_no_reason_to_disbelieve() {
+        // Three of eight are missing, wherever they are; and eight packets are all there is.
+        for missing in 0..256u32 {
+            let came: Vec<u16> = (0..8).filter(|n| missing & 1 << n == 0).collect();
+            let pairs = came.windows(2).filter(|w| w[1] - w[0] == 1).count();
+            if missing.count_ones() == 3 && pairs > 0 && came[1] - came[0] <= STEP_MAX {
+                assert!(believed(came.clone(), |n| u32::from(n) * 160, 20).is_some(), "{came:?}");
+            }
+        }
+        // Runs of ten and of five, over and over, at any packet time.
+        for ms in [10u16, 20, 30, 60] {
+            let ticks = |n: u16| u32::from(n) * u32::from(ms) * 8;
+            assert!(believed((0..100).filter(|n| n % 12 < 2), ticks, ms.into()).is_some(), "{ms}");
+            assert!(believed((0..100).filter(|n| n % 8 < 3), ticks, ms.into()).is_some(), "{ms}");
+        }
+        // Numbers that jump with timestamps that do not go with them are no stream.
+        assert_eq!(believed((0..1000).filter(|n| n % 12 < 2), |n| u32::from(n) * 160 + u32::from(n % 7), 20), None);
+        assert_eq!(believed((0..1000).map(|n| n * 7), |n| u32::from(n).pow(2), 20), None);
+    }
+
+    #[test]
+    fn sources_that_share_their_ports_are_observed_beside_each_other() {
+        let datagram = datagram();
         let mut candidates = Candidates::default();
         let mut believed = Vec::new();
         for number in 0..2 * CANDIDATE_PACKETS as u64 {

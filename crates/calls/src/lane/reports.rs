@@ -1,19 +1,19 @@
-//! RTCP: sender and receiver reports laid against the streams they speak of (RFC 3550 section 6.4).
+//! RTCP: sender, receiver and extended reports laid against the streams they speak of (RFC 3550 section 6.4, RFC 3611).
 
 use super::{Lane, MediaPacket};
 use crate::ledger::RECEIVED_MAX;
 pub use crate::ledger::Received;
 use smallvec::SmallVec;
-use trunkline_wire::Address;
-use trunkline_wire::rtcp::{Body, Packets, ReportBlock};
+use trunkline_wire::Endpoint;
+use trunkline_wire::rtcp::{Body, ExtendedBlock, Packets, ReportBlock, VoipMetrics};
 
 /// Takes a compound packet.
 pub fn take(lane: &mut Lane, packet: &MediaPacket<'_>) {
-    let (from, to) = (packet.datagram.src, packet.datagram.dst);
+    let (from, to) = (packet.datagram.from(), packet.datagram.to());
     for part in Packets::new(packet.payload) {
         match part.body {
             Body::SenderReport { ssrc, sender, reports } => {
-                for at in lane.streams_of(ssrc, |src, _| src == from) {
+                for at in lane.streams_of(ssrc, from, to) {
                     if let Some(tracked) = lane.streams[at as usize].as_deref_mut() {
                         tracked.analyzer.rtcp_sender(packet.at_ns, &sender);
                         reports.for_each(|report| note(&mut tracked.received, &report));
@@ -24,18 +24,32 @@ pub fn take(lane: &mut Lane, packet: &MediaPacket<'_>) {
             Body::ReceiverReport { reports, .. } => {
                 reports.for_each(|report| receiver(lane, packet.at_ns, &report, from, to));
             }
+            Body::ExtendedReport { blocks, .. } => {
+                blocks.for_each(|block| {
+                    if let ExtendedBlock::VoipMetrics(metrics) = block {
+                        extended(lane, &metrics, from, to);
+                    }
+                });
+            }
             _ => {}
         }
     }
 }
 
-/// What `from` received, told to `to`: the stream went the other way. Behind network address translation or a mixer
-/// only one of the two addresses need be the stream's.
-fn receiver(lane: &mut Lane, at_ns: i64, report: &ReportBlock, from: Address, to: Address) {
-    let streams = lane.streams_of(report.ssrc, |src, dst| src == to || dst == from);
-    for at in &streams {
-        if let Some(tracked) = lane.streams[*at as usize].as_deref_mut() {
+/// What `from` received, told to `to`: the stream went the other way.
+fn receiver(lane: &mut Lane, at_ns: i64, report: &ReportBlock, from: Endpoint, to: Endpoint) {
+    for at in lane.streams_of(report.ssrc, to, from) {
+        if let Some(tracked) = lane.streams[at as usize].as_deref_mut() {
             tracked.analyzer.rtcp_report(at_ns, report);
+        }
+    }
+}
+
+/// The same by VoIP metrics (RFC 3611 section 4.7).
+fn extended(lane: &mut Lane, metrics: &VoipMetrics, from: Endpoint, to: Endpoint) {
+    for at in lane.streams_of(metrics.ssrc, to, from) {
+        if let Some(tracked) = lane.streams[at as usize].as_deref_mut() {
+            tracked.analyzer.rtcp_metrics(metrics);
         }
     }
 }
@@ -52,12 +66,20 @@ fn note(received: &mut SmallVec<[Received; 1]>, report: &ReportBlock) {
     }
 }
 
+/// Whether RTCP of an endpoint belongs to its RTP: the next port (RFC 3550 section 11) or the same one (RFC 5761).
+fn belongs(rtcp: Endpoint, rtp: Endpoint) -> bool {
+    rtcp.address == rtp.address && (rtcp.port == rtp.port || rtcp.port == rtp.port.wrapping_add(1))
+}
+
 impl Lane {
-    /// Streams of an SSRC whose addresses fit.
-    fn streams_of(&self, ssrc: u32, fits: impl Fn(Address, Address) -> bool) -> Vec<u32> {
+    /// Streams of an SSRC whose sender's RTCP is at `sender` and whose receiver's is at `receiver`. Behind network
+    /// address translation or a mixer only one of the two need be the stream's. Addresses alone are not enough: a relay
+    /// sends the same SSRC to several, and some senders have one SSRC for all their calls.
+    fn streams_of(&self, ssrc: u32, sender: Endpoint, receiver: Endpoint) -> Vec<u32> {
         let Some(streams) = self.by_ssrc.get(&ssrc) else { return Vec::new() };
         let fits = |at: &&u32| {
-            self.streams[**at as usize].as_ref().is_some_and(|s| fits(s.key.from.address, s.key.to.address))
+            let stream = self.streams[**at as usize].as_ref();
+            stream.is_some_and(|s| belongs(sender, s.key.from) || belongs(receiver, s.key.to))
         };
         streams.iter().filter(fits).copied().collect()
     }

@@ -7,7 +7,8 @@
 /// Sequence numbers below the highest for which it is known whether they arrived.
 pub const WINDOW: u32 = 1024;
 
-/// A jump forward of this many numbers or more is suspect (RFC 3550 A.1).
+/// A jump forward of this many numbers or more is suspect (RFC 3550 A.1). A shorter one is, too, where no time passed
+/// in which the packets between can have been sent.
 pub const DROPOUT_MAX: u16 = 3000;
 
 /// A packet that is this many numbers behind and old by its timestamp as well is suspect (RFC 3550 A.1).
@@ -29,6 +30,20 @@ pub(super) enum Arrival {
     Stray,
     /// The second in sequence after a jump: the sender restarted, and the counts go on from here.
     Restart,
+}
+
+impl Arrival {
+    /// By how many numbers the sender counted on since the packet before, if that is known.
+    #[inline]
+    pub(super) fn numbers(self) -> Option<u16> {
+        match self {
+            Arrival::Next => Some(1),
+            Arrival::Ahead(by) => Some(by),
+            // The packet between was a stray then.
+            Arrival::Restart => Some(2),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -123,11 +138,12 @@ impl Sequences {
         }
     }
 
-    /// Takes a packet's number. `old` says, when asked, whether its timestamp is old as well.
+    /// Takes a packet's number. `doubted` says, when asked about a number so far ahead of the highest or, below zero,
+    /// behind it, whether time speaks against counting from it: nothing can be missing, or nothing can be that late.
     #[inline]
-    pub(super) fn arrive(&mut self, sequence: u16, old: impl FnOnce() -> bool) -> Arrival {
+    pub(super) fn arrive(&mut self, sequence: u16, doubted: impl FnOnce(i32) -> bool) -> Arrival {
         if sequence.wrapping_sub(self.highest as u16) != 1 {
-            return self.out_of_sequence(sequence, old);
+            return self.out_of_sequence(sequence, doubted);
         }
         self.highest += 1;
         let (word, bit) = place(self.highest);
@@ -193,19 +209,26 @@ impl Sequences {
     }
 
     #[cold]
-    fn out_of_sequence(&mut self, sequence: u16, old: impl FnOnce() -> bool) -> Arrival {
+    fn out_of_sequence(&mut self, sequence: u16, doubted: impl FnOnce(i32) -> bool) -> Arrival {
         let ahead = sequence.wrapping_sub(self.highest as u16);
         let behind = ahead.wrapping_neg();
         if ahead > 0 && ahead < DROPOUT_MAX {
+            if doubted(ahead.into()) {
+                return self.stray(sequence);
+            }
             self.skip(u64::from(ahead));
             self.distinct += 1;
             self.suspect = None;
             return Arrival::Ahead(ahead);
         }
         let near = u32::from(behind) < WINDOW && u64::from(behind) < self.highest;
-        if near && (behind <= MISORDER_MAX || !old()) {
+        if near && (behind <= MISORDER_MAX || !doubted(-i32::from(behind))) {
             return self.behind(u64::from(behind));
         }
+        self.stray(sequence)
+    }
+
+    fn stray(&mut self, sequence: u16) -> Arrival {
         if self.suspect == Some(sequence) {
             self.restart(sequence);
             return Arrival::Restart;
@@ -280,7 +303,7 @@ mod tests {
     fn feed(numbers: &[u16]) -> Sequences {
         let mut s = Sequences::new(numbers[0]);
         for &n in numbers {
-            s.arrive(n, || true);
+            s.arrive(n, |by| by < 0);
         }
         s
     }
@@ -307,6 +330,15 @@ mod tests {
         assert_eq!((s.expected(), s.strays, s.restarts, s.missing()), (4, 1, 0, 0));
         let s = feed(&[10, 11, 30_000, 30_001, 30_003]);
         assert_eq!((s.expected(), s.strays, s.restarts, s.missing()), (6, 0, 1, 1));
+    }
+
+    #[test]
+    fn a_short_jump_without_time_is_a_restart_too() {
+        let mut s = Sequences::new(100);
+        let told: Vec<_> = [100u16, 101, 801, 802, 803, 102, 103].iter().map(|n| s.arrive(*n, |_| true)).collect();
+        assert_eq!(told[2..5], [Arrival::Stray, Arrival::Restart, Arrival::Next]);
+        assert_eq!(told[5..], [Arrival::Stray, Arrival::Restart]);
+        assert_eq!((s.expected(), s.distinct, s.missing(), s.restarts, s.strays), (7, 7, 0, 2, 0));
     }
 
     #[test]

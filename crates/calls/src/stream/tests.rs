@@ -2,6 +2,8 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::HashSet;
 
+mod senders;
+
 const START_NS: i64 = 1_700_000_000_000_000_000;
 
 /// A packet of a test: arrival in microseconds, extended sequence number, timestamp.
@@ -161,6 +163,10 @@ struct Counts {
 }
 
 fn brute_force(packets: &[Sent]) -> (Counts, f64, f64) {
+    brute_force_at(packets, 8000)
+}
+
+fn brute_force_at(packets: &[Sent], clock: u32) -> (Counts, f64, f64) {
     let mut seen = HashSet::new();
     let (mut copies, mut reordered, mut highest) = (0, 0, i64::MIN);
     let (mut jitter, mut sum, mut count, mut maximum) = (0.0f64, 0.0, 0, 0.0f64);
@@ -174,7 +180,7 @@ fn brute_force(packets: &[Sent]) -> (Counts, f64, f64) {
         highest = highest.max(p.number);
         if let Some(last) = last {
             let arrival = (p.at_us - last.at_us) as f64 / 1000.0;
-            let due = (p.timestamp - last.timestamp) as f64 / 8.0;
+            let due = (p.timestamp - last.timestamp) as f64 * 1000.0 / f64::from(clock);
             jitter += ((arrival - due).abs() - jitter) / 16.0;
             sum += jitter;
             count += 1;

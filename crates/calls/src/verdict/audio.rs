@@ -18,7 +18,7 @@ const HEARD_MIN: u64 = 25;
 /// of the talk, with comfort noise or nothing between them (RFC 3389).
 const SPARSE_MIN: u64 = 5;
 /// A stream shorter than this is too short to speak of its loss or jitter in per cent.
-const JUDGED_MIN: u64 = 100;
+pub(super) const JUDGED_MIN: u64 = 100;
 /// A packet of usual speech, nanoseconds.
 const PACKET_NS: i64 = 20_000_000;
 /// Payload type of comfort noise (RFC 3389), which needs no agreement.
@@ -26,7 +26,7 @@ const COMFORT_NOISE: u8 = 13;
 /// So long after the answer the old codec may still come.
 const CHANGE_NS: i64 = 1_000_000_000;
 /// Share of packets that never came from which on people complain.
-const LOSS_MIN: f64 = 0.03;
+pub(super) const LOSS_MIN: f64 = 0.03;
 /// Mean jitter (RFC 3550) from which on common jitter buffers discard.
 const JITTER_MIN_MS: f64 = 30.0;
 /// Share of packets that came too late for a jitter buffer of 200 ms.
@@ -278,7 +278,7 @@ fn talk_ns(case: &Case<'_>) -> Option<i64> {
 }
 
 /// Streams long enough to be judged, of a call that was answered: before it, a ringing tone is all there is to lose.
-fn judged<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Stream> {
+pub(super) fn judged<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Stream> {
     let answered = case.call.answer_ns.is_some();
     case.call.streams.iter().filter(move |s| answered && s.expected >= JUDGED_MIN && s.packets > 0)
 }
@@ -400,7 +400,7 @@ pub(super) fn role(direction: Direction) -> &'static str {
 }
 
 /// Who sends, with the article.
-fn the(direction: Direction) -> String {
+pub(super) fn the(direction: Direction) -> String {
     match direction {
         Direction::Unknown => role(direction).to_owned(),
         known => format!("the {}", role(known)),

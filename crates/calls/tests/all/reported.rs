@@ -174,3 +174,35 @@ fn signalling_fails_without_a_status_code() {
     // NOTIFY about the REFER: 486.
     right("b14", &[(Completed, 200, Some(3), Hangup::Caller, Some("transfer-failed"))]);
 }
+
+#[test]
+fn timestamps_and_numbers_that_jump_are_neither_jitter_nor_loss() {
+    // Timestamps back and to a third base at the answer; silence that is not counted; a timestamp of 0 now and then;
+    // prompts with numbers of their own. Jumps of timestamps and of numbers in all.
+    for (case, timestamps, numbers) in [("c02", 2, 0), ("c02c", 4, 0), ("c03", 10, 0), ("c30", 6, 6)] {
+        let Some(rows) = rows(case) else { return };
+        let [call] = &rows.calls[..] else { panic!("{case}: {} calls", rows.calls.len()) };
+        assert_eq!(call.verdict, None, "{case}");
+        assert!(call.mos.unwrap() > 4.4, "{case}: {:?}", call.mos);
+        let mut jumps = [0, 0];
+        for stream in &call.streams {
+            assert_eq!((stream.missing, stream.discarded), (0, 0), "{case}");
+            assert!(stream.jitter_max_ms < 0.1, "{case}: {}", stream.jitter_max_ms);
+            jumps = [jumps[0] + stream.timestamp_jumps, jumps[1] + stream.sequence_jumps];
+        }
+        assert!(jumps[0] >= timestamps && jumps[1] == numbers, "{case}: {jumps:?}");
+    }
+}
+
+#[test]
+fn what_the_receiver_lost_is_behind_the_tap() {
+    let Some(rows) = rows("c20") else { return };
+    let verdict = rows.calls[0].verdict.as_ref().unwrap();
+    assert_eq!(verdict.kind, "lost-after-tap");
+    let begin = "Lost after the tap: the callee (203.0.113.20:20320) reports that it lost 20.0 % of the packets from \
+                 the caller: ";
+    assert!(verdict.text.starts_with(begin), "{}", verdict.text);
+    let stream = rows.calls[0].streams.iter().find(|s| s.rtcp.lost_after_tap > 0).unwrap();
+    assert_eq!((stream.missing, stream.mos.g107.unwrap() > 4.4), (0, true));
+    assert!(stream.mos_receiver.unwrap() < 3.0, "{:?}", stream.mos_receiver);
+}

@@ -88,11 +88,13 @@ structs! {
         id, call, ssrc, src, dst, direction, codec, clock_rate, payload_types, ptime_ms, packets, octets, expected,
         lost, missing, duplicates, reordered, jitter_mean_ms, jitter_max_ms, discarded, first_ns, last_ns, mos,
         burst_ratio, loss_runs, delay_histogram, talkspurts, comfort_noise, dtmf, encrypted, rtcp, lost_at_tap,
-        lost_at_tap_least, mos_range, skew_ppm, dscp, packet_first, packet_last, file, offset_first, offset_last,
+        lost_at_tap_least, mos_range, skew_ppm, timestamp_jumps, sequence_jumps, mos_receiver, dscp, packet_first,
+        packet_last, file, offset_first, offset_last,
     }
     Mos { g107, wideband, vm_f1, vm_f2, vm_adapt }
     RtcpSummary {
-        sender_reports, receiver_reports, lost, missing_here, fraction_max, jitter_max_ms, round_trip_ms, sent,
+        sender_reports, receiver_reports, lost, missing_here, lost_after_tap, passed, fraction_max, jitter_max_ms,
+        round_trip_ms, sent,
     }
     StreamInterval {
         stream, index, start_ns, packets, missing, duplicates, reordered, jitter_mean_ms, jitter_max_ms, mos, mos_vm,

@@ -261,6 +261,12 @@ pub struct Stream {
     pub rtcp: Rtcp,
     /// Media clock against capture clock, parts per million.
     pub skew_ppm: Option<f64>,
+    /// Times the timestamps jumped although the packets came in step.
+    pub timestamp_jumps: u64,
+    /// Times the sequence numbers jumped although no time passed, or began anew.
+    pub sequence_jumps: u64,
+    /// G.107 score at the receiver, where it reports loss behind the tap.
+    pub mos_receiver: Option<f64>,
     /// Highest DSCP.
     pub dscp: u64,
     /// Number of the first packet in the input.
@@ -303,6 +309,10 @@ pub struct Rtcp {
     pub sent: Option<u64>,
     /// Packets missing here when that report was captured.
     pub missing_here: Option<u64>,
+    /// Packets that came by here and that the receiver lost by its last report.
+    pub lost_after_tap: u64,
+    /// Of so many packets that came by here until then; 0 if nothing can be said.
+    pub passed: u64,
 }
 
 /// The signalling of a call.

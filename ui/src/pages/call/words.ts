@@ -24,6 +24,7 @@ export const WEIGHTS: Record<string, "bad" | "warn" | "note"> = {
   "audio-stopped": "bad",
   "codec-mismatch": "bad",
   "loss": "bad",
+  "lost-after-tap": "bad",
   "jitter": "warn",
   "late-audio": "warn",
   "retransmission-storm": "warn",
