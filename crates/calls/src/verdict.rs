@@ -6,6 +6,7 @@
 
 mod audio;
 mod setup;
+mod turn;
 
 use crate::ledger::{Evidence, Tap};
 use crate::signalling::Facts;
@@ -34,6 +35,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("failure-6xx", setup::failure),
     ("missing-ack", setup::missing_ack),
     ("not-captured", audio::not_captured),
+    ("media-not-captured", turn::media_inside_turn),
     ("media-not-captured", audio::media_not_captured),
     ("no-audio", audio::no_audio),
     ("one-way-audio", audio::one_way_audio),

@@ -9,7 +9,7 @@ use trunkline_store::row::{CallState, Direction, Stream, Verdict};
 use trunkline_wire::sip::Method;
 
 /// Who the parties are, in the order of [`crate::signalling::Facts::parties`].
-const PARTIES: [Direction; 2] = [Direction::Caller, Direction::Callee];
+pub(super) const PARTIES: [Direction; 2] = [Direction::Caller, Direction::Callee];
 /// A call answered for less than this need not have had time to speak.
 const TALK_MIN_NS: i64 = 3_000_000_000;
 /// As many packets as this (half a second of usual speech) are audio.
@@ -251,7 +251,7 @@ pub fn jitter(case: &Case<'_>) -> Option<Verdict> {
 }
 
 /// How long the parties could talk.
-fn talk_ns(case: &Case<'_>) -> Option<i64> {
+pub(super) fn talk_ns(case: &Case<'_>) -> Option<i64> {
     let call = case.call;
     if !matches!(call.state, CallState::Answered | CallState::Completed) {
         return None;
@@ -277,7 +277,7 @@ fn is_silent(case: &Case<'_>, talk_ns: i64) -> bool {
 }
 
 /// The side that was not heard while the other one was, though it should have been.
-fn silent_side(case: &Case<'_>, talk_ns: i64) -> Option<usize> {
+pub(super) fn silent_side(case: &Case<'_>, talk_ns: i64) -> Option<usize> {
     let silent = match PARTIES.map(|d| heard(case, d, talk_ns)) {
         [false, true] => 0,
         [true, false] => 1,
@@ -295,7 +295,7 @@ fn heard(case: &Case<'_>, direction: Direction, talk_ns: i64) -> bool {
     packets(case, direction) >= HEARD_MIN || sent_by(case, direction).any(sparse)
 }
 
-fn audio_packets(case: &Case<'_>) -> u64 {
+pub(super) fn audio_packets(case: &Case<'_>) -> u64 {
     [Direction::Caller, Direction::Callee, Direction::Unknown].map(|d| packets(case, d)).iter().sum()
 }
 
@@ -320,7 +320,7 @@ fn is_video(evidence: Option<&Evidence>) -> bool {
 }
 
 /// The party negotiated audio, and neither fax nor hold explains silence.
-fn audio_expected(case: &Case<'_>, party: usize) -> bool {
+pub(super) fn audio_expected(case: &Case<'_>, party: usize) -> bool {
     let media = &case.facts.parties[party];
     media.endpoint.is_some() && !media.fax && !case.facts.parties.iter().any(|p| p.held || p.fax)
 }
@@ -350,14 +350,14 @@ fn target(case: &Case<'_>, party: usize) -> String {
     }
 }
 
-fn sdp_packets(case: &Case<'_>) -> Vec<u64> {
+pub(super) fn sdp_packets(case: &Case<'_>) -> Vec<u64> {
     super::packets_of(case.call, |m| {
         m.flags & trunkline_store::row::Message::SDP != 0 && m.method == Method::Invite as u8
     })
 }
 
 /// Who sends, to stand after "the".
-fn role(direction: Direction) -> &'static str {
+pub(super) fn role(direction: Direction) -> &'static str {
     match direction {
         Direction::Caller => "caller",
         Direction::Callee => "callee",
