@@ -226,3 +226,6 @@ pub(crate) fn of(octets: &[u8], wire: usize, ports: (u16, u16)) -> [Option<Proto
     let iax2 = media_control::is_iax2(&piece).then_some(Protocol::Iax2);
     [datagram::of_udp(&piece), segment::of_tcp(&piece), segment::of_sctp(octets), iax2]
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@ pub fn of_udp(piece: &Piece<'_>) -> Option<Protocol> {
     match first {
         b'H' if is_hep3(piece) => Some(Protocol::Hep),
         1 | 2 if is_old_hep(piece) => Some(Protocol::Hep),
-        0x40..=0x7f => stun::of_channel(piece).or_else(|| with_text(piece)).or_else(|| gtp_c(piece)),
+        0x40..=0x7f => gtp_c(piece).or_else(|| stun::of_channel(piece)).or_else(|| with_text(piece)),
         0x80.. => None,
         _ => stun::of_message(piece)
             .or_else(|| is_dtls(piece).then_some(Protocol::Dtls))

@@ -23,12 +23,13 @@ mod method {
 /// Without the cookie (RFC 3489) a binding whose attributes fill the message.
 pub fn of_message(piece: &Piece<'_>) -> Option<Protocol> {
     let (kind, length) = (piece.be16(0)?, piece.be16(2)?);
-    if kind & 0xc000 != 0 || length % 4 != 0 || length + HEADER != piece.wire {
+    if kind & 0xc000 != 0 || length + HEADER != piece.wire {
         return None;
     }
     if piece.be32(4)? != MAGIC_COOKIE {
-        return is_classic(piece, kind).then_some(Protocol::Stun);
+        return (length % 4 == 0 && is_classic(piece, kind)).then_some(Protocol::Stun);
     }
+    // Field: WhatsApp's lengths are no multiples of four.
     let kind = kind as u16;
     Some(match kind & 0x000f | (kind & 0x00e0) >> 1 | (kind & 0x3e00) >> 2 {
         method::SEND | method::DATA if holds_media(piece) => Protocol::TurnMedia,
