@@ -19,6 +19,9 @@ use trunkline_wire::{Datagram, Decoded, Endpoint};
 /// Flows with media inside TURN that are told at a time. Further ones are told the next time they are seen.
 pub const INSIDE_TURN_MAX: usize = 64;
 
+/// Packets that look like RTP without a stream are worth a word from this number on: half a second of speech.
+pub const RTP_LIKE_MIN: u64 = 25;
+
 /// The transport that a packet came over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
@@ -171,9 +174,11 @@ impl Unread {
         &self.rows[protocol as usize]
     }
 
-    /// The protocols that were seen, those that matter most for calls first.
+    /// The protocols that were seen, those that matter most for calls first. A few packets that look like RTP are left
+    /// out: one of some hundred datagrams of any protocol does.
     pub fn seen(&self) -> impl Iterator<Item = (Protocol, &Row)> {
-        Protocol::ALL.into_iter().zip(&self.rows).filter(|(_, row)| row.packets > 0)
+        let least = |protocol| if protocol == Protocol::RtpLike { RTP_LIKE_MIN } else { 1 };
+        Protocol::ALL.into_iter().zip(&self.rows).filter(move |(protocol, row)| row.packets >= least(*protocol))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::packets::Captures;
 use crate::command::read::COMMIT_ROWS;
+use crate::show::report::why_no_calls;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -164,6 +165,9 @@ fn done(summary: &Summary, error: Option<String>, refused: u64) -> ReadDone {
     }
     if refused > 0 {
         oddities.push(format!("{refused} rows could not be stored"));
+    }
+    if summary.calls == 0 {
+        oddities.extend(why_no_calls(summary));
     }
     let limits = summary.counters.iter().filter(|c| c.name.ends_with("_overflow_total") && c.value > 0);
     oddities.extend(limits.map(|c| format!("{}: {}", c.help, c.value)));
