@@ -5,6 +5,7 @@ import { get } from "../../api/client";
 import type { CallsSummary } from "../../api/types";
 import { of } from "../../format";
 import { Empty, Loading } from "../../parts/states";
+import { hidingCalls, NotAnalysedList } from "../../parts/not-analysed";
 import { limits, rangeText } from "../../parts/range-text";
 import { zone } from "../../prefs";
 import { absolute, type Range } from "../../range";
@@ -104,7 +105,11 @@ function Elsewhere(props: { there: Stretch | undefined; go: (there: Stretch) => 
 function NoneAtAll(props: { upload: () => void }): JSX.Element {
   return (
     <Empty icon="calls" title="No calls yet">
-      <p>Nothing was captured or read so far. Calls appear here as soon as there are some:</p>
+      <Show when={hidingCalls().length > 0}>
+        <p>Packets of protocols were seen that calls may be inside of, but Trunkline does not read them:</p>
+        <NotAnalysedList seen={hidingCalls()} />
+      </Show>
+      <p>No call was captured or read so far. Calls appear here as soon as there are some:</p>
       <dl class="ways-to-begin">
         <dt>
           <code>trunkline open FILE.pcap</code>
