@@ -437,6 +437,11 @@ pub trait Reader: Send + Sync {
     fn kept_octets(&self) -> u64 {
         0
     }
+
+    /// Protocols that are not analysed, of all captures that it read since the program began.
+    fn not_analysed(&self) -> Vec<NotAnalysed> {
+        Vec::new()
+    }
 }
 
 /// What was found in a capture.

@@ -36,6 +36,7 @@ export default function System(): JSX.Element {
                 </p>
               </Empty>
             </div>
+            <NotAnalysedPanel seen={known(system)?.read_not_analysed ?? []} />
             <Build system={known(system)} />
           </div>
         </Match>

@@ -242,15 +242,19 @@ impl View {
         samples
     }
 
-    /// Packets of protocols that are seen and not analysed.
-    fn of_unread(&self) -> Vec<Sample> {
+    /// What all lanes saw and do not analyse.
+    fn unread(&self) -> Unread {
         let mut all = Unread::default();
         self.shared.lane_reports().iter().for_each(|lane| all.add(&lane.unread));
+        all
+    }
+
+    fn of_unread(&self) -> Vec<Sample> {
         let (name, help) = ("trunkline_calls_not_analysed_packets_total", "packets of protocols that are not analysed");
         let sample = |(protocol, row): (Protocol, &Row)| {
             Sample::counter(name, help, row.packets).label("protocol", protocol.name())
         };
-        all.seen().map(sample).collect()
+        self.unread().seen().map(sample).collect()
     }
 
     /// What is unhealthy now, a line each.

@@ -4,11 +4,10 @@ use super::{SEEN, View};
 use crate::run::lane::LaneReport;
 use crate::run::now_ns;
 use crate::run::status::process;
-use trunkline_calls::unread::{Protocol, Row, Unread};
 use trunkline_capture::live::RingStatistics;
 use trunkline_spool::Stats;
 use trunkline_web::sources::{
-    BufferSnapshot, ByClass, CallUp, CallsUp, LaneSnapshot, LiveSnapshot, NotAnalysed, ThreadSnapshot, VolumeSnapshot,
+    BufferSnapshot, ByClass, CallUp, CallsUp, LaneSnapshot, LiveSnapshot, ThreadSnapshot, VolumeSnapshot,
 };
 
 impl View {
@@ -34,7 +33,7 @@ impl View {
             threads: process::threads().into_iter().map(thread).collect(),
             resident_octets: process::resident(),
             unhealthy: self.unhealthy(),
-            not_analysed: not_analysed(&lanes),
+            not_analysed: crate::web::unread::not_analysed(&self.unread()),
         }
     }
 
@@ -56,20 +55,6 @@ impl View {
             ring_fill: fill(ring),
         }
     }
-}
-
-/// What all lanes saw and do not analyse.
-fn not_analysed(lanes: &[LaneReport]) -> Vec<NotAnalysed> {
-    let mut all = Unread::default();
-    lanes.iter().for_each(|lane| all.add(&lane.unread));
-    let shown = |(protocol, row): (Protocol, &Row)| NotAnalysed {
-        protocol: protocol.name().to_owned(),
-        packets_total: row.packets,
-        first_on: protocol.place(row),
-        hint: protocol.hint().map(str::to_owned),
-        may_hide_calls: protocol.may_hide_calls(),
-    };
-    all.seen().map(shown).collect()
 }
 
 /// The share of a ring that was filled or in use, at most, since the report before.
