@@ -7,6 +7,7 @@ use crate::limits::{HOSTS_PER_CALL_MAX, MESSAGES_PER_CALL_MAX, SECOND_NS};
 use crate::payload::PayloadMap;
 use crate::signalling::{Incoming, Signalling};
 use crate::stream::Analyzer;
+use crate::unread::{self, Transport};
 use std::sync::Arc;
 use trunkline_audio::codec::Media;
 use trunkline_store::json;
@@ -87,6 +88,24 @@ impl Gathered {
         // Forks that begin at the same time share an identifier: all of the row, then.
         self.0.events.sort_by_cached_key(|e| (e.start_ns, e.id, format!("{e:?}")));
         self.0
+    }
+}
+
+/// A packet of any protocol: two octets tell its ports, the third how much longer it was on the wire.
+pub fn unread(octets: &[u8]) {
+    const PORTS: [u16; 16] =
+        [40000, 3478, 2427, 2945, 4569, 2000, 5061, 2123, 5246, 5247, 1812, 554, 443, 9060, 1720, 1719];
+    let [from, to, longer, rest @ ..] = octets else { return };
+    let port = |octet: &u8| PORTS[usize::from(*octet) % PORTS.len()];
+    let ports = (port(from), port(to));
+    let wire = rest.len() + usize::from(*longer);
+    const OVER: [Transport; 4] = [Transport::Udp, Transport::Tcp, Transport::Sctp, Transport::Udp];
+    for (found, over) in unread::of(rest, wire, ports).into_iter().zip(OVER) {
+        assert!(found.is_none_or(|protocol| protocol.goes_over(over)), "{found:?} over {over:?}");
+    }
+    // Cut anywhere: nothing is read past the end.
+    for end in 0..rest.len().min(64) {
+        let _ = unread::of(&rest[..end], wire, ports);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::join::Names;
 use crate::pipeline::{Pipeline, Tap};
+use crate::unread::Unread;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -64,7 +65,7 @@ pub struct FileSummary {
 }
 
 /// What was read, in all.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// File by file, as they were named.
     pub files: Vec<FileSummary>,
@@ -90,6 +91,8 @@ pub struct Summary {
     pub rtp_packets: u64,
     /// Packets that the capturing side said it lost.
     pub capture_lost: u64,
+    /// What was seen and is not analysed.
+    pub unread: Unread,
 }
 
 impl Summary {

@@ -9,6 +9,7 @@ use crate::pipeline::DecodeCounters;
 use crate::seen::Seen;
 use crate::signalling::{Closed, Output};
 use crate::tap::{Heard, Hit, TapCounters};
+use crate::unread::Unread;
 use crate::{ledger, verdict};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -78,6 +79,8 @@ pub struct Joiner<'a> {
     pub streams: u64,
     /// Packets that the capturing side lost.
     pub capture_lost: u64,
+    /// What was seen so far and is not analysed.
+    pub unread: Unread,
 }
 
 impl<'a> Joiner<'a> {
@@ -98,12 +101,19 @@ impl<'a> Joiner<'a> {
             events: 0,
             streams: 0,
             capture_lost: 0,
+            unread: Unread::default(),
         }
     }
 
     /// Names files otherwise.
     pub(crate) fn rename(&mut self, names: Arc<dyn Names>) {
         self.names = names;
+    }
+
+    /// Takes what was seen in a batch and is not analysed.
+    pub(crate) fn unread(&mut self, unread: &Unread) {
+        self.unread.add(unread);
+        unread.inside_turn.iter().for_each(|begun| self.seen.take_inside_turn(begun));
     }
 
     /// Takes what a batch led to.
@@ -157,6 +167,7 @@ impl<'a> Joiner<'a> {
         for lane in lanes {
             self.rows.intervals.extend(lane.intervals);
             lane.begun.iter().for_each(|begun| self.seen.take(begun));
+            lane.inside_turn.iter().for_each(|begun| self.seen.take_inside_turn(begun));
             for shared in lane.shared {
                 let packets = self.shared.entry(shared.serial).or_default();
                 packets[usize::from(shared.sender == Direction::Callee)] += shared.packets;
@@ -220,6 +231,7 @@ impl<'a> Joiner<'a> {
                 addresses.is_some_and(|all| all.iter().any(|address| is(&self.seen, *address, *deadline_ns)))
             };
             (tap.passes[party], tap.one_sided[party]) = (of(Seen::passes), of(Seen::is_one_sided));
+            tap.inside_turn[party] = of(Seen::is_inside_turn);
         }
         let media_seen = self.streams > 0;
         call.verdict = verdict::judge(&verdict::Case { call, facts, evidence: &evidence, media_seen, tap: &tap });

@@ -93,6 +93,8 @@ pub struct LaneOutput {
     pub begun: Vec<Begun>,
     /// Streams of other calls between endpoints that a call names, too.
     pub shared: Vec<Shared>,
+    /// Media inside TURN that was seen: its carrier.
+    pub inside_turn: Vec<Begun>,
     /// The lane of a live capture; none of files.
     pub lane: Option<u16>,
 }

@@ -73,6 +73,8 @@ pub struct Tap {
     pub elsewhere: [u64; 2],
     /// Whether media of each party's network passes the tap at all.
     pub passes: [bool; 2],
+    /// Whether media inside TURN goes from or to each party.
+    pub inside_turn: [bool; 2],
     /// Whether several streams go to each party's network and none comes from it.
     pub one_sided: [bool; 2],
     /// Up to when more of the call would have been seen: until it was given up, or the input ended.

@@ -3,7 +3,7 @@
 //! The way of a packet: [`classify`] looks at it; [`transport`] makes SIP messages of what is signalling;
 //! [`signalling`] makes calls, registrations and events of those and tells the lanes ([`media`]) what to expect;
 //! a [`lane`] follows RTP and RTCP; [`join`] brings both together, with the [`ledger`] of the capture, the watch over
-//! the [`tap`] and a [`verdict`]. None of these does I/O or reads a clock; [`pipeline`] and [`job`] drive them.
+//! the [`tap`] and a [`verdict`]. What is neither is named and counted ([`unread`]). None of these does I/O or reads a clock; [`pipeline`] and [`job`] drive them.
 #![forbid(unsafe_code)]
 
 pub mod classify;
@@ -23,4 +23,5 @@ pub mod signalling;
 pub mod stream;
 pub mod tap;
 pub mod transport;
+pub mod unread;
 pub mod verdict;

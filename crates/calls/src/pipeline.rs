@@ -13,6 +13,7 @@ use crate::limits::BATCHES_PER_THREAD_MAX;
 use crate::media::Numbered;
 use crate::signalling::{Output, Signalling};
 use crate::transport::{GROUP, Transport};
+use crate::unread::Unread;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -66,6 +67,7 @@ struct Work {
     media: Vec<Vec<MediaItem>>,
     rtcp: Vec<MediaItem>,
     counters: DecodeCounters,
+    unread: Unread,
     /// The latest time of the input up to here.
     now_ns: i64,
     last: bool,
@@ -297,6 +299,7 @@ impl<'a> Pipeline<'a> {
             .map(|(_, output)| core::mem::take(&mut *output.lock().unwrap_or_else(PoisonError::into_inner)));
         let lanes = core::mem::take(&mut *batch.lanes.lock().unwrap_or_else(PoisonError::into_inner));
         joiner.counters.add(&batch.work.counters);
+        joiner.unread(&batch.work.unread);
         let joined = Joined {
             output: output.unwrap_or_default(),
             lanes: lanes.into_iter().flatten().collect(),
@@ -338,6 +341,9 @@ impl<'a> Pipeline<'a> {
         counters.extend(transport.counters());
         counters.extend(signalling.counters.list());
         counters.extend(lanes.list());
+        let mut unread = joiner.unread;
+        unread.add(transport.unread());
+        unread.set_without_stream(lanes.unclaimed);
         Ok(Summary {
             packets: joiner.counters.packets,
             span_ns: first.zip(last),
@@ -349,6 +355,7 @@ impl<'a> Pipeline<'a> {
             streams: joiner.streams,
             rtp_packets: lanes.rtp,
             capture_lost: joiner.capture_lost,
+            unread,
             counters,
             files,
         })
@@ -416,6 +423,7 @@ impl Work {
         self.rtcp.clear();
         self.media.resize_with(lanes, Vec::new);
         self.media.iter_mut().for_each(Vec::clear);
+        self.unread.clear();
         self.counters = DecodeCounters { packets: self.batch.packets.len() as u64, ..DecodeCounters::default() };
         for at in 0..self.batch.packets.len() {
             let mut packet = self.batch.packets[at];
@@ -423,6 +431,7 @@ impl Work {
             let decoded = trunkline_wire::decode(packet.link, octets);
             self.counters.see(&decoded);
             let class = classify(&decoded, octets);
+            self.unread.see(&packet, class, &decoded, octets);
             tap(&mut packet, octets, &decoded, class);
             match (class, decoded) {
                 (Class::Rtp, Decoded::Udp(datagram)) => {

@@ -34,6 +34,8 @@ struct Known {
 #[derive(Debug, Default)]
 pub struct Seen {
     networks: HashMap<Network, Known>,
+    /// Ends of TURN with media inside, by when it was first seen.
+    inside_turn: HashMap<Address, i64>,
     /// Networks beyond [`NETWORKS_SEEN_MAX`]: nothing is known of them.
     pub overflow: u64,
 }
@@ -47,6 +49,23 @@ impl Seen {
         if let Some(known) = self.known(begun.to) {
             known.receive(begun.first_ns, begun.to.port);
         }
+    }
+
+    /// Takes media inside TURN; in any order.
+    pub fn take_inside_turn(&mut self, begun: &Begun) {
+        for address in [begun.from.address, begun.to.address] {
+            if self.inside_turn.len() >= NETWORKS_SEEN_MAX && !self.inside_turn.contains_key(&address) {
+                self.overflow += 1;
+                continue;
+            }
+            let first_ns = self.inside_turn.entry(address).or_insert(begun.first_ns);
+            *first_ns = begun.first_ns.min(*first_ns);
+        }
+    }
+
+    /// Whether media inside TURN went from or to this address by then: of the client or of the server.
+    pub fn is_inside_turn(&self, address: Address, until_ns: i64) -> bool {
+        self.inside_turn.get(&address).is_some_and(|at_ns| *at_ns <= until_ns)
     }
 
     fn known(&mut self, endpoint: Endpoint) -> Option<&mut Known> {

@@ -5,6 +5,7 @@ mod stream;
 use crate::classify::{Class, classify_udp};
 use crate::media::{Notice, Numbered, Reassembled};
 use crate::signalling::{Incoming, Output, Signalling};
+use crate::unread::Unread;
 use stream::Streams;
 use trunkline_capture::Packet;
 use trunkline_kit::counters::Counted;
@@ -86,6 +87,7 @@ pub struct Transport<T> {
     sctp: SctpReassembly,
     taker: T,
     reassembled: Vec<Numbered>,
+    unread: Unread,
     counters: TransportCounters,
 }
 
@@ -98,6 +100,7 @@ impl<T: TakeMessages> Transport<T> {
             sctp: SctpReassembly::default(),
             taker,
             reassembled: Vec::new(),
+            unread: Unread::default(),
             counters: TransportCounters::default(),
         }
     }
@@ -196,8 +199,14 @@ impl<T: TakeMessages> Transport<T> {
             }
             Class::Rtcp => self.counters.rtcp_fragmented += 1,
             Class::Signalling => self.taker.handle(&in_datagram(packet, datagram, whole.octets)),
-            Class::OtherUdp | Class::Other => {}
+            Class::OtherUdp => self.unread.datagram(packet, datagram, payload),
+            Class::Other => {}
         }
+    }
+
+    /// What came in fragments and is not analysed.
+    pub fn unread(&self) -> &Unread {
+        &self.unread
     }
 
     /// What was counted so far.

@@ -10,6 +10,7 @@ mod progress;
 mod receiver;
 mod setup;
 mod talk;
+mod turn;
 
 use crate::ledger::{Evidence, Tap};
 use crate::signalling::Facts;
@@ -93,6 +94,7 @@ pub const RULES: &[(&[&str], Rule)] = &[
     (&["reinvite-refused"], dialog::reinvite_refused),
     (&["session-expired"], dialog::session_expired),
     (&["not-captured"], audio::not_captured),
+    (&["media-not-captured"], turn::media_inside_turn),
     (&["media-not-captured"], audio::media_not_captured),
     (&["no-audio"], audio::no_audio),
     (&["one-way-audio"], audio::one_way_audio),

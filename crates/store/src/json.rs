@@ -8,6 +8,7 @@
 
 mod text;
 
+use crate::checked::checked;
 use crate::delay::Delay;
 use crate::row::{
     Call, CallState, Charge, Direction, Hangup, Ladder, Loss, Registration, SipEvent, Stream, StreamInterval,
@@ -63,6 +64,10 @@ pub fn call(out: &mut String, call: &Call) {
 pub fn call_with_ladder(out: &mut String, call: &Call) {
     let mut o = Object::new(out);
     call_fields(&mut o, call);
+    let told = checked(call);
+    o.list("checked", &told.checked, |out, t| text::push_text(out, t));
+    o.list("not_checked", &told.not_checked, |out, t| text::push_text(out, t));
+    o.list("thin_evidence", &told.thin, |out, t| text::push_text(out, t));
     ladder(o.field("ladder"), &call.ladder);
     o.end();
 }

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod backend;
+pub mod checked;
 pub mod columns;
 pub mod delay;
 pub mod detail;

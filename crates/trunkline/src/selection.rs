@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use trunkline_kit::Id;
+use trunkline_store::checked::Facts;
 use trunkline_store::json::STATES;
 use trunkline_store::row::{Call, Ladder, Loss, Registration, Rows, Stream};
 
@@ -41,6 +42,8 @@ pub struct Selection {
     pub good: Vec<Call>,
     /// By kind of verdict: how many, and the first of them.
     pub kinds: BTreeMap<String, (u64, Call)>,
+    /// What could be checked of the calls without a verdict.
+    pub checks: Checks,
     /// The lowest score, and whose it is.
     pub worst: Option<(f32, Id)>,
     /// Registrations, and those that failed.
@@ -55,6 +58,39 @@ pub struct Selection {
     pub events: (u64, u64),
     /// Losses.
     pub losses: Vec<Loss>,
+}
+
+/// Of how many calls without a verdict what could be checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checks {
+    /// Answered ones.
+    pub answered: u64,
+    /// RTP of both sides was seen.
+    pub two_way: u64,
+    /// RTP of one side was seen.
+    pub one_way: u64,
+    /// RTCP says what a receiver got.
+    pub reported: u64,
+    /// Media is encrypted.
+    pub encrypted: u64,
+    /// The capture does not hold all of the call; answered or not.
+    pub incomplete: u64,
+    /// SIP messages were cut; answered or not.
+    pub cut: u64,
+}
+
+impl Checks {
+    fn take(&mut self, facts: &Facts) {
+        self.incomplete += u64::from(!facts.is_complete);
+        self.cut += u64::from(facts.cut > 0);
+        if facts.is_answered {
+            self.answered += 1;
+            self.two_way += u64::from(facts.is_two_way());
+            self.one_way += u64::from(facts.is_any_heard() && !facts.is_two_way());
+            self.reported += u64::from(facts.is_reported);
+            self.encrypted += u64::from(facts.is_encrypted);
+        }
+    }
 }
 
 impl Selection {
@@ -83,6 +119,7 @@ impl Selection {
             self.worst = Some((mos, call.id));
         }
         let Some(verdict) = &call.verdict else {
+            self.checks.take(&Facts::of(call));
             let limit = if self.all { usize::MAX } else { GOOD_LISTED_MAX };
             return keep_light(&mut self.good, limit, call);
         };

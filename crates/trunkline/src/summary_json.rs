@@ -2,6 +2,7 @@
 
 use crate::selection::Selection;
 use trunkline_calls::job::{FileSummary, Summary};
+use trunkline_calls::unread::{Protocol, Row};
 use trunkline_store::json::{self, Object};
 
 /// Appends `{"summary": {...}}`; reading was stopped, or the store refused rows.
@@ -20,10 +21,25 @@ pub fn write(out: &mut String, summary: &Summary, selection: &Selection, (stoppe
         counters.int(counter.name, Some(counter.value));
     }
     counters.end();
+    let seen: Vec<_> = summary.unread.seen().collect();
+    o.list("not_analysed", &seen, |out, (protocol, row)| not_analysed(out, *protocol, row));
+    o.int("packets_cut", Some(summary.unread.cut)).int("snap_length", cut_to(summary));
     o.int("orphan_streams_total", Some(selection.orphans));
     o.list("orphan_streams", &selection.orphan_list, json::stream);
     o.end();
     outer.end();
+}
+
+/// What packets were cut to; none if none was.
+fn cut_to(summary: &Summary) -> Option<u64> {
+    (summary.unread.cut > 0).then_some(u64::from(summary.unread.cut_to))
+}
+
+fn not_analysed(out: &mut String, protocol: Protocol, row: &Row) {
+    let mut o = Object::new(out);
+    o.text("protocol", protocol.name()).int("packets", Some(row.packets));
+    o.maybe_text("first_on", protocol.place(row).as_deref()).maybe_text("hint", protocol.hint());
+    o.end();
 }
 
 fn file(out: &mut String, file: &FileSummary) {

@@ -287,6 +287,24 @@ pub struct LiveSnapshot {
     pub resident_octets: u64,
     /// What is unhealthy, a line each.
     pub unhealthy: Vec<String>,
+    /// Protocols that were seen and are not analysed, those that matter most for calls first.
+    #[serde(default)]
+    pub not_analysed: Vec<NotAnalysed>,
+}
+
+/// A protocol that was seen and is not analysed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct NotAnalysed {
+    /// Its name.
+    pub protocol: String,
+    /// Packets since the capture began.
+    pub packets_total: u64,
+    /// Where its first packet was seen: transport, port and sender.
+    pub first_on: Option<String>,
+    /// What it means for calls, and what to do.
+    pub hint: Option<String>,
+    /// Calls or their media may be inside.
+    pub may_hide_calls: bool,
 }
 
 /// A figure for each class of packets.
@@ -418,6 +436,11 @@ pub trait Reader: Send + Sync {
     /// Octets of all captures that it keeps, also those of an earlier start.
     fn kept_octets(&self) -> u64 {
         0
+    }
+
+    /// Protocols that are not analysed, of all captures that it read since the program began.
+    fn not_analysed(&self) -> Vec<NotAnalysed> {
+        Vec::new()
     }
 }
 

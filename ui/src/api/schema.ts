@@ -3626,8 +3626,14 @@ export interface components {
         };
         /** @description One call with its signalling. */
         CallWithLadder: components["schemas"]["Call"] & {
+            /** @description What was checked of it, a phrase each. */
+            checked: string[];
             /** @description Its signalling. */
             ladder: components["schemas"]["Ladder"];
+            /** @description What could not be checked, and why. */
+            not_checked: string[];
+            /** @description What is thin about the evidence of its verdict. */
+            thin_evidence: string[];
         };
         /** @description One of several calls. */
         Candidate: {
@@ -7194,6 +7200,8 @@ export interface components {
             };
             /** @description The lanes. */
             lanes: components["schemas"]["LaneSnapshot"][];
+            /** @description Protocols that were seen and are not analysed, those that matter most for calls first. */
+            not_analysed: components["schemas"]["NotAnalysed"][];
             /**
              * Format: int64
              * @description Octets captured.
@@ -7343,6 +7351,22 @@ export interface components {
              * @description If what is missing did not come.
              */
             low: number | null;
+        };
+        /** @description A protocol that was seen and is not analysed. */
+        NotAnalysed: {
+            /** @description Where its first packet was seen: transport, port and sender. */
+            first_on: string | null;
+            /** @description What it means for calls, and what to do. */
+            hint: string | null;
+            /** @description Calls or their media may be inside. */
+            may_hide_calls: boolean;
+            /**
+             * Format: int64
+             * @description Packets since the capture began.
+             */
+            packets_total: number;
+            /** @description Its name. */
+            protocol: string;
         };
         /** @description Signing in through the identity provider. */
         Oidc: {

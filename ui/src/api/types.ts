@@ -42,6 +42,7 @@ export type Alias = Whole<Shapes["Alias"]>;
 export type ByClass = Whole<Shapes["ByClass"]>;
 export type LaneSnapshot = Whole<Shapes["LaneSnapshot"]>;
 export type VolumeSnapshot = Whole<Shapes["VolumeSnapshot"]>;
+export type NotAnalysed = Whole<Shapes["NotAnalysed"]>;
 export type LiveSnapshot = Whole<Shapes["LiveSnapshot"]>;
 export type LiveStatus = Whole<Shapes["Status"]>;
 export type Attention = Whole<Shapes["Attention"]>;

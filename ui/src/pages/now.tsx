@@ -4,6 +4,7 @@ import { Match, Show, Switch, type JSX } from "solid-js";
 import { alerts, feed, status, why } from "../live";
 import { Head } from "../parts/head";
 import { Icon } from "../parts/icon";
+import { hidingCalls, NotAnalysedPanel } from "../parts/not-analysed";
 import { useRowKeys } from "../parts/row-keys";
 import { Loading, Trouble } from "../parts/states";
 import { Time } from "../parts/time";
@@ -30,6 +31,9 @@ export default function Now(): JSX.Element {
         <Match when={status()}>
           <div class="now">
             <Figures />
+            <Show when={status()!.calls_started_total === 0}>
+              <NotAnalysedPanel seen={hidingCalls()} />
+            </Show>
             <div class="now-columns">
               <div class="stack">
                 <Attention />

@@ -8,6 +8,7 @@ import { feed, status, why } from "../live";
 import { Head } from "../parts/head";
 import { Icon } from "../parts/icon";
 import { known } from "../parts/known";
+import { NotAnalysedPanel } from "../parts/not-analysed";
 import { Empty, Loading, Trouble } from "../parts/states";
 import { span } from "../time";
 import { Disks } from "./system/disks";
@@ -35,6 +36,7 @@ export default function System(): JSX.Element {
                 </p>
               </Empty>
             </div>
+            <NotAnalysedPanel seen={known(system)?.read_not_analysed ?? []} />
             <Build system={known(system)} />
           </div>
         </Match>
@@ -45,6 +47,7 @@ export default function System(): JSX.Element {
           {(status) => (
             <div class="system">
               <Unhealthy status={status()} />
+              <NotAnalysedPanel seen={status().not_analysed} />
               <Lanes status={status()} />
               <History begun={known(system)?.history ?? []} />
               <div class="system-columns">

@@ -6,6 +6,7 @@ use crate::lane::{Lane, LaneOutput, MediaPacket};
 use crate::media::{Notice, Numbered};
 use crate::signalling::Incoming;
 use crate::transport::{TakeMessages, Transport};
+use crate::unread::Unread;
 use core::iter::Peekable;
 use std::collections::VecDeque;
 use trunkline_capture::{Batch, CaptureLoss, Packet};
@@ -39,6 +40,7 @@ pub struct Front {
     held: VecDeque<Held>,
     spare: Spare,
     is_mine: IsMine,
+    unread: Unread,
     counters: FrontCounters,
 }
 
@@ -70,6 +72,7 @@ impl Front {
             held: VecDeque::new(),
             spare: Spare::default(),
             is_mine,
+            unread: Unread::default(),
             counters: FrontCounters::default(),
         }
     }
@@ -88,6 +91,7 @@ impl Front {
             let octets = batch.octets_of(&packet);
             let decoded = trunkline_wire::decode(packet.link, octets);
             let class = classify(&decoded, octets);
+            self.unread.see(&packet, class, &decoded, octets);
             each(&mut packet, octets, &decoded, class);
             let told = &mut self.transport.taker_mut().told;
             told.until_ns = told.until_ns.max(packet.at_ns);
@@ -171,7 +175,8 @@ impl Front {
         } else {
             self.lane.tick(epoch.until_ns);
         }
-        LaneOutput { lane: Some(self.transport.taker().told.lane), ..self.lane.poll() }
+        let inside_turn = core::mem::take(&mut self.unread.inside_turn);
+        LaneOutput { lane: Some(self.transport.taker().told.lane), inside_turn, ..self.lane.poll() }
     }
 
     /// Batches that wait for the signalling.
@@ -185,6 +190,14 @@ impl Front {
         self.counters.hurried += (held.media.len() - held.next) as u64;
         held.follow(&mut self.lane, i64::MAX, |_, _| {});
         self.spare.keep(held.batch, held.media);
+    }
+
+    /// What was seen so far and is not analysed.
+    pub fn unread(&self) -> Unread {
+        let mut all = self.unread.clone();
+        all.add(self.transport.unread());
+        all.set_without_stream(self.lane.counters.unclaimed);
+        all
     }
 
     /// What was counted so far.

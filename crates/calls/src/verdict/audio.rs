@@ -268,7 +268,7 @@ pub fn jitter(case: &Case<'_>) -> Option<Verdict> {
 }
 
 /// How long the parties could talk.
-fn talk_ns(case: &Case<'_>) -> Option<i64> {
+pub(super) fn talk_ns(case: &Case<'_>) -> Option<i64> {
     let call = case.call;
     if !matches!(call.state, CallState::Answered | CallState::Completed) {
         return None;
@@ -294,7 +294,7 @@ fn is_silent(case: &Case<'_>, talk_ns: i64) -> bool {
 }
 
 /// The side that was not heard while the other one was, though it should have been.
-fn silent_side(case: &Case<'_>, talk_ns: i64) -> Option<usize> {
+pub(super) fn silent_side(case: &Case<'_>, talk_ns: i64) -> Option<usize> {
     let silent = match PARTIES.map(|d| heard(case, d, talk_ns)) {
         [false, true] => 0,
         [true, false] => 1,
@@ -312,7 +312,7 @@ fn heard(case: &Case<'_>, direction: Direction, talk_ns: i64) -> bool {
     packets(case, direction) >= HEARD_MIN || sent_by(case, direction).any(sparse)
 }
 
-fn audio_packets(case: &Case<'_>) -> u64 {
+pub(super) fn audio_packets(case: &Case<'_>) -> u64 {
     [Direction::Caller, Direction::Callee, Direction::Unknown].map(|d| packets(case, d)).iter().sum()
 }
 
@@ -350,7 +350,7 @@ pub(super) fn is_video(evidence: Option<&Evidence>) -> bool {
 }
 
 /// The party negotiated audio, and neither fax nor hold explains silence.
-fn audio_expected(case: &Case<'_>, party: usize) -> bool {
+pub(super) fn audio_expected(case: &Case<'_>, party: usize) -> bool {
     let media = &case.facts.parties[party];
     media.endpoint.is_some()
         && match talk::windows(case, 1 - party) {

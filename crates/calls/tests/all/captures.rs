@@ -138,7 +138,7 @@ fn field<'a>(line: &'a str, name: &str) -> &'a str {
     from.unwrap_or_else(|| panic!("{name} in {line}"))
 }
 
-fn shared() -> Option<PathBuf> {
+pub fn shared() -> Option<PathBuf> {
     let root = std::env::var_os("TRUNKLINE_SHARED").map(PathBuf::from);
     let root = root.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"));
     let captures = root.join("captures");

@@ -8,4 +8,5 @@ mod replay;
 mod reported;
 mod tap;
 mod truth;
+mod unread;
 mod world;

@@ -23,6 +23,7 @@ fn replay(name: &str, target: fn(&[u8])) {
 #[test]
 fn corpora_keep_the_invariants() {
     replay("calls_stream", exercise::stream);
+    replay("calls_unread", exercise::unread);
     replay("calls_signalling", exercise::signalling);
 }
 

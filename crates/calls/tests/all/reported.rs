@@ -3,6 +3,8 @@
 
 use crate::world::read_rows;
 use std::path::PathBuf;
+use trunkline_calls::job::Summary;
+use trunkline_calls::unread::Protocol;
 use trunkline_store::row::{Call, CallState, Hangup, Rows};
 
 const SECOND_NS: i64 = 1_000_000_000;
@@ -19,6 +21,10 @@ fn told(call: &Call) -> Right {
 }
 
 fn rows(case: &str) -> Option<Rows> {
+    read(case).map(|(rows, _)| rows)
+}
+
+fn read(case: &str) -> Option<(Rows, Summary)> {
     let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let shared = std::env::var_os("TRUNKLINE_SHARED").map_or_else(beside, PathBuf::from);
     let file = shared.join("cases/voip").join(case).with_extension("pcap.gz");
@@ -26,10 +32,11 @@ fn rows(case: &str) -> Option<Rows> {
         println!("SKIPPED: no shared cases");
         return None;
     }
-    let (one, _) = read_rows(&file, 1);
-    let (three, _) = read_rows(&file, 3);
+    let (one, summary) = read_rows(&file, 1);
+    let (three, other) = read_rows(&file, 3);
     assert!(one == three, "{case}: three threads read it otherwise");
-    Some(one)
+    assert_eq!(format!("{:?}", summary.unread), format!("{:?}", other.unread), "{case}: with three threads");
+    Some((one, summary))
 }
 
 #[track_caller]
@@ -205,4 +212,24 @@ fn what_the_receiver_lost_is_behind_the_tap() {
     let stream = rows.calls[0].streams.iter().find(|s| s.rtcp.lost_after_tap > 0).unwrap();
     assert_eq!((stream.missing, stream.mos.g107.unwrap() > 4.4), (0, true));
     assert!(stream.mos_receiver.unwrap() < 3.0, "{:?}", stream.mos_receiver);
+}
+
+#[test]
+fn what_is_not_analysed_is_told() {
+    // SIP in HEP version 3.
+    let Some((rows, summary)) = read("d01") else { return };
+    let hep = summary.unread.row(Protocol::Hep);
+    assert_eq!((rows.calls.len(), hep.packets), (0, 7));
+    assert_eq!(Protocol::Hep.place(hep).unwrap(), "UDP 9060 from 192.0.2.70");
+    // A snap length of 128 octets: media is whole, SIP is cut.
+    let (_, summary) = read("c33").unwrap();
+    assert_eq!((summary.streams, summary.unread.cut_to), (2, 128));
+    assert!(summary.counter("trunkline_calls_sip_cut_total") >= 5, "{:?}", summary.counters);
+    // The audio of one call is inside TURN, that of the other one is seen.
+    let (rows, summary) = read("c21").unwrap();
+    assert!(summary.unread.row(Protocol::TurnMedia).packets > 100);
+    let kinds: Vec<_> = rows.calls.iter().map(|c| c.verdict.as_ref().map(|v| v.kind.as_str())).collect();
+    assert!(kinds.contains(&Some("media-not-captured")) && !kinds.contains(&Some("no-audio")), "{kinds:?}");
+    let verdict = rows.calls.iter().find_map(|c| c.verdict.as_ref()).unwrap();
+    assert!(verdict.text.contains("was seen inside TURN"), "{}", verdict.text);
 }

@@ -4,6 +4,7 @@ use crate::command::read::{Watcher, why_unreadable};
 use crate::failure::Failure;
 use crate::run::config::{Address, Settings};
 use crate::show::figure;
+use crate::show::report::why_no_calls;
 use crate::stop::Stop;
 use crate::web::packets::Captures;
 use crate::web::reader::Captured;
@@ -57,6 +58,9 @@ impl Open {
         let mut out = io::stdout();
         if let Some((summary, _)) = &read {
             writeln!(out, "{}\n", sentence(summary))?;
+            for why in why_no_calls(summary).iter().filter(|_| summary.calls == 0) {
+                writeln!(out, "{why}\n")?;
+            }
         }
         writeln!(out, "  {}\n", handle.link().unwrap_or_else(|| handle.url()))?;
         writeln!(out, "The link signs in once; more captures can be dropped onto the page.\n{}", folder.sentence())?;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use trunkline_calls::classify::Class as Look;
 use trunkline_calls::ledger::file_of_lane;
 use trunkline_calls::live::{Epoch, Front, Told};
+use trunkline_calls::unread::Unread;
 use trunkline_capture::live::{Live, Next, RingStatistics};
 use trunkline_capture::{CaptureLoss, Packet};
 use trunkline_kit::counters::Counted;
@@ -54,6 +55,8 @@ pub struct LaneReport {
     pub ring: RingStatistics,
     /// All its counters.
     pub counters: Vec<Counted>,
+    /// What it saw and does not analyse.
+    pub unread: Unread,
     /// Batches that wait for the signalling.
     pub held: usize,
     /// Why it ended, if it did so by itself.
@@ -277,6 +280,7 @@ impl<'a> Lane<'a> {
             self.shared.give_buckets(self.me, meter);
         }
         self.report.held = self.plan.front.held();
+        self.report.unread = self.plan.front.unread();
         self.report.counters = self.seen.list();
         self.report.counters.extend(self.plan.front.counters());
         if let Some(log) = &self.plan.log {

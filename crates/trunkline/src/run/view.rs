@@ -14,6 +14,7 @@ use crate::charge::here::Running as Charging;
 use crate::graph::here::Running as Graphs;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use trunkline_calls::unread::{Protocol, Row, Unread};
 use trunkline_capture::LossPlace;
 use trunkline_kit::counters::Counted;
 use trunkline_kit::metrics::{Sample, labelled};
@@ -197,6 +198,7 @@ impl View {
                 gauge("trunkline_capture_interface_up", "whether the interface is up", f64::from(u8::from(ring.is_up))),
             ]);
         }
+        samples.extend(self.of_unread());
         let owner = self.shared.owner_report();
         let gathered = self.shared.gather_report();
         let writing = self.writing.report();
@@ -238,6 +240,21 @@ impl View {
         samples.extend(process::samples());
         samples.push(build());
         samples
+    }
+
+    /// What all lanes saw and do not analyse.
+    fn unread(&self) -> Unread {
+        let mut all = Unread::default();
+        self.shared.lane_reports().iter().for_each(|lane| all.add(&lane.unread));
+        all
+    }
+
+    fn of_unread(&self) -> Vec<Sample> {
+        let (name, help) = ("trunkline_calls_not_analysed_packets_total", "packets of protocols that are not analysed");
+        let sample = |(protocol, row): (Protocol, &Row)| {
+            Sample::counter(name, help, row.packets).label("protocol", protocol.name())
+        };
+        self.unread().seen().map(sample).collect()
     }
 
     /// What is unhealthy now, a line each.

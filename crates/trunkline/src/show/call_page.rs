@@ -3,6 +3,7 @@
 use super::figure;
 use super::text::{Line, Style, clean, wrap};
 use crate::terminal::Terminal;
+use trunkline_store::checked::checked;
 use trunkline_store::json;
 use trunkline_store::row::{Call, CallState, Direction, Hangup, Verdict};
 
@@ -14,6 +15,7 @@ const EVIDENCE_SHOWN_MAX: usize = 8;
 /// The verdict, and the summary of a call.
 pub fn summary(call: &Call, terminal: &Terminal) -> Vec<Line> {
     let mut lines = headline(call, terminal);
+    lines.extend(checks(call, terminal));
     lines.push(Line::new(terminal));
     let mut fact = |name: &str, text: String, style: Style| lines.extend(named(name, &text, style, terminal));
     fact("Call", call.id.to_string(), Style::Bold);
@@ -47,6 +49,26 @@ fn headline(call: &Call, terminal: &Terminal) -> Vec<Line> {
             vec![Line::new(terminal).with(Style::Good, &text)]
         }
     }
+}
+
+/// What was checked and what could not be, so that silence promises nothing.
+fn checks(call: &Call, terminal: &Terminal) -> Vec<Line> {
+    let told = checked(call);
+    let mut lines = Vec::new();
+    for (what, list, style) in [
+        ("Thin evidence: ", &told.thin, Style::Warn),
+        ("Checked: ", &told.checked, Style::Plain),
+        ("Not checked: ", &told.not_checked, Style::Plain),
+    ] {
+        if list.is_empty() {
+            continue;
+        }
+        let text = format!("{what}{}.", list.join("; "));
+        let text = clean(&text, !terminal.unicode);
+        let parts = wrap(&text, terminal.width.saturating_sub(2));
+        lines.extend(parts.iter().map(|part| Line::new(terminal).with(Style::Plain, "  ").with(style, part)));
+    }
+    lines
 }
 
 /// The sentence of a verdict, wrapped, with the packets that show it.

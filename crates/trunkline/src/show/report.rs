@@ -1,6 +1,8 @@
 //! What `trunkline read` prints: what was read, what went wrong, the rest, what was odd, and what to try next.
 
 mod advice;
+mod checked;
+mod unread;
 
 use super::call_list::{self, ID_SHOWN, Verdicts};
 use super::call_page::{self, callee, caller};
@@ -48,9 +50,15 @@ pub fn report(report: &Report<'_>, terminal: &Terminal) -> Vec<Line> {
     }
     page.registrations();
     page.orphans();
+    page.unread();
     page.odd();
     page.next();
     page.lines
+}
+
+/// What a capture without calls holds that calls may be inside of, a sentence each.
+pub fn why_no_calls(summary: &Summary) -> Vec<String> {
+    unread::reasons(summary)
 }
 
 struct Page<'a> {
@@ -160,6 +168,9 @@ impl Page<'_> {
             if self.report.summary.streams == 0 {
                 self.say(Style::Plain, "There is no RTP in the capture: whether anything could be heard is not known.");
             }
+            for text in checked::lines(selection) {
+                self.say(Style::Plain, &text);
+            }
             return;
         }
         let title =
@@ -266,6 +277,18 @@ impl Page<'_> {
         let shown = &selection.orphan_list[..selection.orphan_list.len().min(ORPHANS_LISTED_MAX)];
         self.lines.extend(stream_table(shown, self.terminal));
         self.and_more(selection.orphans, shown.len(), "trunkline streams");
+    }
+
+    /// What was there beside the calls, so that nobody looks for it in them.
+    fn unread(&mut self) {
+        let lines = unread::lines(&self.report.summary.unread, self.report.selection.calls == 0);
+        if lines.is_empty() {
+            return;
+        }
+        self.heading("Seen but not analysed", Style::Bold);
+        for text in lines {
+            self.say(Style::Plain, &text);
+        }
     }
 
     fn and_more(&mut self, all: u64, shown: usize, command: &str) {

@@ -10,3 +10,4 @@ pub mod packets;
 pub mod reader;
 pub mod remote;
 pub mod serve;
+pub mod unread;

@@ -1,17 +1,20 @@
 //! Reads captures that a user brings into the store that is shown.
 
 use super::packets::Captures;
+use super::unread::not_analysed;
 use crate::command::read::COMMIT_ROWS;
+use crate::show::report::why_no_calls;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use trunkline_calls::job::{self, ReadOptions, Sink, Summary};
+use trunkline_calls::unread::Unread;
 use trunkline_capture::Expansion;
 use trunkline_store::row::Rows;
 use trunkline_store::{Access, Store};
-use trunkline_web::sources::{Cancel, Progress, ReadDone, Reader, SourceError, Trouble};
+use trunkline_web::sources::{Cancel, NotAnalysed, Progress, ReadDone, Reader, SourceError, Trouble};
 
 /// How often it is looked how far reading has come.
 const TICK: Duration = Duration::from_millis(100);
@@ -28,12 +31,14 @@ pub struct Captured {
     data: PathBuf,
     captures: Captures,
     one_at_a_time: Mutex<()>,
+    /// What all of them held that is not analysed.
+    unread: Mutex<Unread>,
 }
 
 impl Captured {
     /// Into the store of this data folder. What is read is entered in `captures`.
     pub fn new(data: &Path, captures: Captures) -> Self {
-        Captured { data: data.to_path_buf(), captures, one_at_a_time: Mutex::new(()) }
+        Captured { data: data.to_path_buf(), captures, one_at_a_time: Mutex::new(()), unread: Mutex::default() }
     }
 
     /// Puts a capture where it stays: rows name its path, and its packets are read again from there.
@@ -81,6 +86,7 @@ impl Captured {
                 self.captures.add(Path::new(&file.path));
             }
         }
+        self.unread.lock().unwrap_or_else(PoisonError::into_inner).add(&summary.unread);
         Ok((summary, sink.store.written().refused))
     }
 }
@@ -94,6 +100,10 @@ impl Reader for Captured {
             let _ = std::fs::remove_file(&kept);
         }
         done.map(|done| ReadDone { kept: Some(kept), ..done })
+    }
+
+    fn not_analysed(&self) -> Vec<NotAnalysed> {
+        not_analysed(&self.unread.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn kept_octets(&self) -> u64 {
@@ -164,6 +174,9 @@ fn done(summary: &Summary, error: Option<String>, refused: u64) -> ReadDone {
     }
     if refused > 0 {
         oddities.push(format!("{refused} rows could not be stored"));
+    }
+    if summary.calls == 0 {
+        oddities.extend(why_no_calls(summary));
     }
     let limits = summary.counters.iter().filter(|c| c.name.ends_with("_overflow_total") && c.value > 0);
     oddities.extend(limits.map(|c| format!("{}: {}", c.help, c.value)));

@@ -122,6 +122,12 @@ pub struct CallWithLadder {
     /// The call.
     #[serde(flatten)]
     pub call: Call,
+    /// What was checked of it, a phrase each.
+    pub checked: Vec<String>,
+    /// What could not be checked, and why.
+    pub not_checked: Vec<String>,
+    /// What is thin about the evidence of its verdict.
+    pub thin_evidence: Vec<String>,
     /// Its signalling.
     pub ladder: Ladder,
 }

@@ -5,6 +5,7 @@ use crate::guard::Who;
 use crate::live::{HISTORY_EVERY_S, Moment, Status};
 use crate::problem::Problem;
 use crate::server::Mode;
+use crate::sources::NotAnalysed;
 use crate::state::Web;
 use axum::Json;
 use axum::extract::State;
@@ -21,6 +22,8 @@ pub struct System {
     pub history: Vec<Moment>,
     /// Seconds between two moments of the history.
     pub history_every_s: i64,
+    /// Protocols that are not analysed, of the captures that were read since the program began.
+    pub read_not_analysed: Vec<NotAnalysed>,
     /// Days that the store has, oldest first.
     pub days: Vec<StoreDay>,
     /// The program.
@@ -63,5 +66,7 @@ pub async fn show(State(web): State<Arc<Web>>, who: Who) -> Result<Json<System>,
     let days = days.await?;
     let live = web.feed.last(who.viewer.graphs.as_deref());
     let live = if who.masked() { live.map(Status::masked) } else { live };
-    Ok(Json(System { live, history: web.feed.history(), history_every_s: HISTORY_EVERY_S, days, build }))
+    let read_not_analysed = web.sources.reader.as_ref().map(|reader| reader.not_analysed()).unwrap_or_default();
+    let history = web.feed.history();
+    Ok(Json(System { live, history, history_every_s: HISTORY_EVERY_S, read_not_analysed, days, build }))
 }

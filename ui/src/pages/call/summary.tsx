@@ -27,6 +27,7 @@ export function Verdict(props: { view: View; up: boolean }): JSX.Element {
       <Icon name={SIGNS[weight()]!} size={28} />
       <div>
         <p class="verdict-text">{props.up && !call().verdict ? "The call is up; nothing wrong so far." : (call().verdict ?? withoutVerdict(call()))}</p>
+        <Checks call={call()} />
         <p class="row">
           <Show when={call().verdict_kind}>
             <A class={`tag ${weight()}`} href={callsLike(call(), `verdict:${call().verdict_kind}`)} title="Calls with the same verdict, a day before and after">
@@ -40,6 +41,25 @@ export function Verdict(props: { view: View; up: boolean }): JSX.Element {
         </p>
       </div>
     </section>
+  );
+}
+
+/** What was checked and what could not be: silence promises nothing. */
+function Checks(props: { call: CallWithLadder }): JSX.Element {
+  const line = (name: string, phrases: string[], strong = false): JSX.Element => (
+    <Show when={phrases.length > 0}>
+      <div>
+        <dt>{name}</dt>
+        <dd classList={{ thin: strong }}>{phrases.join("; ")}</dd>
+      </div>
+    </Show>
+  );
+  return (
+    <dl class="verdict-checks">
+      {line("Thin evidence", props.call.thin_evidence, true)}
+      {line("Checked", props.call.checked)}
+      {line("Not checked", props.call.not_checked)}
+    </dl>
   );
 }
 

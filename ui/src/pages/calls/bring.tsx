@@ -126,6 +126,9 @@ function Line(props: { one: Brought; show: (range: Range | undefined) => void; f
       <Show when={!done() && !props.one.error}>
         <progress value={share()} aria-label={`Progress of ${props.one.name}`} />
       </Show>
+      <Show when={done() && props.one.capture!.calls === 0 && props.one.capture!.oddities.length > 0}>
+        <span class="bring-why">{props.one.capture!.oddities.join(" ")}</span>
+      </Show>
       <span class="spread" />
       <Show when={done()}>
         <button class="button" onClick={() => props.show(rangeOf(props.one.capture!))}>

@@ -1,10 +1,12 @@
 // No calls to show: why, and what to do. Looks where there are some with what was asked, and without.
 
-import { createEffect, createSignal, For, Match, on, onCleanup, Show, Switch, type JSX } from "solid-js";
+import { createEffect, createResource, createSignal, For, Match, on, onCleanup, Show, Switch, type JSX } from "solid-js";
 import { get } from "../../api/client";
-import type { CallsSummary } from "../../api/types";
+import type { CallsSummary, NotAnalysed, SystemAnswer } from "../../api/types";
 import { of } from "../../format";
 import { Empty, Loading } from "../../parts/states";
+import { known } from "../../parts/known";
+import { hidingCalls, NotAnalysedList } from "../../parts/not-analysed";
 import { limits, rangeText } from "../../parts/range-text";
 import { zone } from "../../prefs";
 import { absolute, type Range } from "../../range";
@@ -102,9 +104,19 @@ function Elsewhere(props: { there: Stretch | undefined; go: (there: Stretch) => 
 }
 
 function NoneAtAll(props: { upload: () => void }): JSX.Element {
+  const [system] = createResource(() => get<SystemAnswer>("/system"));
+  // Of the capture that runs, else of what was read.
+  const seen = (): NotAnalysed[] => {
+    const live = hidingCalls();
+    return live.length > 0 ? live : (known(system)?.read_not_analysed ?? []).filter((one) => one.may_hide_calls);
+  };
   return (
     <Empty icon="calls" title="No calls yet">
-      <p>Nothing was captured or read so far. Calls appear here as soon as there are some:</p>
+      <Show when={seen().length > 0}>
+        <p>Packets of protocols were seen that calls may be inside of, but Trunkline does not read them:</p>
+        <NotAnalysedList seen={seen()} />
+      </Show>
+      <p>No call was captured or read so far. Calls appear here as soon as there are some:</p>
       <dl class="ways-to-begin">
         <dt>
           <code>trunkline open FILE.pcap</code>

@@ -33,6 +33,7 @@ impl View {
             threads: process::threads().into_iter().map(thread).collect(),
             resident_octets: process::resident(),
             unhealthy: self.unhealthy(),
+            not_analysed: crate::web::unread::not_analysed(&self.unread()),
         }
     }
 

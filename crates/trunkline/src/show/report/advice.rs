@@ -12,7 +12,7 @@ pub const BROKEN_LISTED_MAX: usize = 100;
 
 /// What is missing for calls, and what to do about it.
 pub(super) fn reasons(summary: &Summary, selection: &Selection) -> Vec<String> {
-    let mut reasons = Vec::new();
+    let mut reasons = super::unread::reasons(summary);
     if summary.sip_messages == 0 {
         reasons.push("No SIP was found, on any port, over UDP, TCP, SCTP or WebSocket.".to_owned());
         reasons.push(
@@ -33,7 +33,9 @@ pub(super) fn reasons(summary: &Summary, selection: &Selection) -> Vec<String> {
         } else {
             what.join(" and ")
         };
-        reasons.push(format!("{sip} found, but no INVITE: {what}."));
+        // Where messages are cut an INVITE may be among them.
+        let no_invite = if super::unread::is_cut(summary) > 0 { "" } else { ", but no INVITE" };
+        reasons.push(format!("{sip} found{no_invite}: {what}."));
     }
     if selection.orphans > 0 {
         let streams = of(selection.orphans, "RTP stream was", "RTP streams were");

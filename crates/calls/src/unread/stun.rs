@@ -1,0 +1,112 @@
+//! STUN (RFC 8489) and TURN (RFC 8656), and whether media is inside.
+
+use super::{Piece, Protocol};
+use trunkline_wire::rtp;
+
+const HEADER: usize = 20;
+const MAGIC_COOKIE: u32 = 0x2112_a442;
+const PORT: u16 = 3478;
+
+mod method {
+    pub const ALLOCATE: u16 = 3;
+    pub const REFRESH: u16 = 4;
+    pub const SEND: u16 = 6;
+    pub const DATA: u16 = 7;
+    pub const CREATE_PERMISSION: u16 = 8;
+    pub const CHANNEL_BIND: u16 = 9;
+    /// RFC 6062.
+    pub const CONNECT: u16 = 10;
+    pub const CONNECTION_ATTEMPT: u16 = 12;
+}
+
+/// A message of STUN or TURN: two bits that are zero, a length that agrees, the magic cookie (RFC 8489 section 5).
+/// Without the cookie (RFC 3489) a binding whose attributes fill the message.
+pub fn of_message(piece: &Piece<'_>) -> Option<Protocol> {
+    let (kind, length) = (piece.be16(0)?, piece.be16(2)?);
+    if kind & 0xc000 != 0 || length + HEADER != piece.wire {
+        return None;
+    }
+    if piece.be32(4)? != MAGIC_COOKIE {
+        return (length % 4 == 0 && is_classic(piece, kind)).then_some(Protocol::Stun);
+    }
+    // Field: WhatsApp's lengths are no multiples of four.
+    let kind = kind as u16;
+    Some(match kind & 0x000f | (kind & 0x00e0) >> 1 | (kind & 0x3e00) >> 2 {
+        method::SEND | method::DATA if holds_media(piece) => Protocol::TurnMedia,
+        method::ALLOCATE
+        | method::REFRESH
+        | method::SEND
+        | method::DATA
+        | method::CREATE_PERMISSION
+        | method::CHANNEL_BIND
+        | method::CONNECT..=method::CONNECTION_ATTEMPT => Protocol::Turn,
+        _ => Protocol::Stun,
+    })
+}
+
+/// RFC 3489 section 11.
+fn is_classic(piece: &Piece<'_>, kind: usize) -> bool {
+    if !matches!(kind, 0x0001 | 0x0002 | 0x0101 | 0x0102 | 0x0111 | 0x0112) {
+        return false;
+    }
+    if piece.wire == HEADER {
+        return kind == 0x0001 && piece.is_on(PORT);
+    }
+    let mut known = 0;
+    let all = attributes(piece).all(|(kind, _)| {
+        known += u32::from((0x0001..=0x000b).contains(&kind));
+        (0x0001..=0x0024).contains(&kind) || kind >= 0x8000
+    });
+    all && known > 0
+        && piece.octets.len() == piece.wire
+        && attributes(piece).map(|(_, v)| 4 + padded(v.len())).sum::<usize>() + HEADER == piece.wire
+}
+
+/// The data of a Send or Data indication is RTP.
+fn holds_media(piece: &Piece<'_>) -> bool {
+    const DATA: usize = 0x0013;
+    attributes(piece).any(|(kind, value)| kind == DATA && rtp::looks_like_rtp(value))
+}
+
+/// Attributes with what was captured of their values; it ends where a length lies.
+fn attributes<'a>(piece: &Piece<'a>) -> impl Iterator<Item = (usize, &'a [u8])> {
+    let mut rest = piece.octets.get(HEADER..).unwrap_or_default();
+    core::iter::from_fn(move || {
+        let [k1, k2, l1, l2] = *rest.first_chunk::<4>()?;
+        let length = usize::from(u16::from_be_bytes([l1, l2]));
+        let value = rest.get(4..)?;
+        let value = value.get(..length).unwrap_or(value);
+        rest = rest.get(4 + padded(length)..).unwrap_or_default();
+        Some((usize::from(u16::from_be_bytes([k1, k2])), value))
+    })
+}
+
+fn padded(length: usize) -> usize {
+    length.next_multiple_of(4)
+}
+
+/// ChannelData (RFC 8656 section 12.4): a channel number, a length that agrees, and RTP or a message of its own kind
+/// inside. What else may be inside is not told from other protocols.
+pub fn of_channel(piece: &Piece<'_>) -> Option<Protocol> {
+    let (channel, length) = (piece.be16(0)?, piece.be16(2)?);
+    // Over UDP the padding to four octets may be left out.
+    if !(0x4000..=0x4fff).contains(&channel) || piece.wire != 4 + length && piece.wire != 4 + padded(length) {
+        return None;
+    }
+    let inside = piece.from(4)?;
+    if rtp::looks_like_rtp(inside.octets) {
+        return Some(Protocol::TurnMedia);
+    }
+    let is_rtcp = trunkline_wire::rtcp::looks_like_rtcp(inside.octets);
+    let inside = Piece { wire: length, ..inside };
+    (is_rtcp || of_message(&inside).is_some() || super::datagram::is_dtls(&inside)).then_some(Protocol::Turn)
+}
+
+/// ChannelData at the beginning of a TCP segment: there the port must be TURN's, because only so little is certain.
+pub fn of_tcp_channel(piece: &Piece<'_>) -> Option<Protocol> {
+    let length = piece.be16(2)?;
+    if !piece.is_on(PORT) || piece.wire < 4 + length {
+        return None;
+    }
+    of_channel(&Piece { wire: 4 + length, octets: piece.octets.get(..4 + length).unwrap_or(piece.octets), ..*piece })
+}

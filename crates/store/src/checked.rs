@@ -1,0 +1,230 @@
+//! What could be checked of a call, and what could not: without it "nothing wrong was found" would promise too much.
+
+use crate::json::was_answered;
+use crate::row::{Call, Direction, Message, Stream};
+
+/// A verdict about loss or jitter that rests on fewer packets (10 s of usual speech) has thin evidence.
+pub const THIN_PACKETS: u64 = 500;
+
+/// What was there to be looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The call was answered: there is audio to be heard.
+    pub is_answered: bool,
+    /// RTP of the caller was seen, of the callee, and of a side that is not known.
+    pub heard: [bool; 3],
+    /// A receiver reported what it got (RTCP).
+    pub is_reported: bool,
+    /// Media is encrypted.
+    pub is_encrypted: bool,
+    /// There are streams, and none has a score.
+    pub is_unscored: bool,
+    /// The capture lost nothing of the call, as far as it can be told.
+    pub is_complete: bool,
+    /// SIP messages that the snap length cut.
+    pub cut: u64,
+    /// SIP messages that were counted and not kept.
+    pub not_kept: u64,
+}
+
+impl Facts {
+    /// Of a call.
+    pub fn of(call: &Call) -> Facts {
+        let sent_by = |direction| call.streams.iter().any(|s| s.direction == direction && s.packets > 0);
+        Facts {
+            is_answered: was_answered(call.state),
+            heard: [Direction::Caller, Direction::Callee, Direction::Unknown].map(sent_by),
+            is_reported: call.streams.iter().any(|s| s.rtcp.receiver_reports > 0),
+            is_encrypted: call.streams.iter().any(|s| s.encrypted),
+            is_unscored: call.mos.is_none() && !call.streams.is_empty(),
+            is_complete: call.capture.complete,
+            cut: call.ladder.messages.iter().filter(|m| m.flags & Message::CUT != 0).count() as u64,
+            not_kept: u64::from(call.ladder.not_kept),
+        }
+    }
+
+    /// RTP of both sides was seen.
+    pub fn is_two_way(&self) -> bool {
+        self.heard[0] && self.heard[1]
+    }
+
+    /// Any RTP was seen.
+    pub fn is_any_heard(&self) -> bool {
+        self.heard.contains(&true)
+    }
+}
+
+/// What was checked, what could not be, and why a verdict is not certain: phrases.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// What was looked at.
+    pub checked: Vec<String>,
+    /// What could not be, and why.
+    pub not_checked: Vec<String>,
+    /// What is thin about the evidence of the verdict; nothing where there is no verdict.
+    pub thin: Vec<String>,
+}
+
+/// What was checked of a call.
+pub fn checked(call: &Call) -> Checked {
+    let facts = Facts::of(call);
+    let mut told = Checked::default();
+    signalling(call, &facts, &mut told);
+    if facts.is_answered || facts.is_any_heard() {
+        media(call, &facts, &mut told);
+    } else {
+        told.not_checked.push("audio: the call was not answered".to_owned());
+    }
+    if facts.is_complete {
+        told.checked.push("losses of the capture: none".to_owned());
+    } else {
+        let why = if call.capture.note.is_empty() { "packets were lost at the tap" } else { &call.capture.note };
+        told.not_checked.push(format!("all of the call: {why}"));
+    }
+    told.thin = thin(call, &facts);
+    told
+}
+
+fn signalling(call: &Call, facts: &Facts, told: &mut Checked) {
+    let messages = call.ladder.messages.len() as u64 + facts.not_kept;
+    told.checked.push(format!("signalling ({})", of(messages, "SIP message")));
+    if facts.cut > 0 {
+        told.not_checked.push(format!("the end of {}: cut by the snap length", of(facts.cut, "SIP message")));
+    }
+    if facts.not_kept > 0 {
+        told.not_checked.push(format!("{} beyond those that are kept", of(facts.not_kept, "SIP message")));
+    }
+}
+
+fn media(call: &Call, facts: &Facts, told: &mut Checked) {
+    let codecs = codecs(&call.streams);
+    match facts.heard {
+        [true, true, _] => told.checked.push(format!("RTP of both directions ({codecs})")),
+        [false, false, true] => told.checked.push(format!("RTP of one side ({codecs})")),
+        [false, false, false] => told.not_checked.push("audio: no RTP of the call was seen".to_owned()),
+        [caller, ..] => {
+            let (seen, missing) = if caller { ("caller", "callee") } else { ("callee", "caller") };
+            told.checked.push(format!("RTP of the {seen} ({codecs})"));
+            told.not_checked.push(format!("audio of the {missing}: none was seen"));
+        }
+    }
+    if !facts.is_any_heard() {
+        return;
+    }
+    if facts.is_reported {
+        told.checked.push("what the receivers report (RTCP)".to_owned());
+    } else {
+        told.not_checked.push("what arrived behind the tap: no RTCP was seen".to_owned());
+    }
+    if facts.is_encrypted {
+        told.not_checked.push("what was said: the media is encrypted".to_owned());
+    }
+    if facts.is_unscored {
+        told.not_checked.push("a score: none is published for the codec, or too little was seen".to_owned());
+    }
+}
+
+/// The codecs of all streams, each once.
+fn codecs(streams: &[Stream]) -> String {
+    let mut names: Vec<&str> = streams.iter().flat_map(|s| s.codec.split('+')).map(str::trim).collect();
+    names.retain(|name| !name.is_empty());
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() { "codec not known".to_owned() } else { names.join(", ") }
+}
+
+fn thin(call: &Call, facts: &Facts) -> Vec<String> {
+    let Some(verdict) = &call.verdict else { return Vec::new() };
+    let mut thin = Vec::new();
+    match verdict.kind.as_str() {
+        "no-audio" | "one-way-audio" if !facts.is_reported => {
+            thin.push("no RTCP says what the parties received".to_owned());
+        }
+        "loss" | "jitter" | "codec-mismatch" => {
+            let most = call.streams.iter().map(|s| s.expected).max().unwrap_or_default();
+            if most < THIN_PACKETS {
+                thin.push(format!("the longest stream has {} only", of(most, "packet")));
+            }
+        }
+        _ => {}
+    }
+    let is_about_capture = matches!(verdict.kind.as_str(), "not-captured" | "media-not-captured");
+    if !facts.is_complete && !is_about_capture {
+        thin.push("the capture does not hold all of the call".to_owned());
+    }
+    if facts.cut > 0 {
+        thin.push("the snap length cut SIP messages".to_owned());
+    }
+    thin
+}
+
+fn of(number: u64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::{CallState, CaptureLedger, Ladder, RtcpSummary, Verdict};
+
+    fn stream(direction: Direction, codec: &str) -> Stream {
+        Stream { direction, codec: codec.to_owned(), packets: 200, expected: 200, ..Stream::default() }
+    }
+
+    fn call(streams: Vec<Stream>) -> Call {
+        let capture = CaptureLedger { complete: true, ..CaptureLedger::default() };
+        let ladder = Ladder { messages: vec![Message::default(); 6], ..Ladder::default() };
+        Call { state: CallState::Completed, streams, capture, ladder, mos: Some(4.4), ..Call::default() }
+    }
+
+    #[test]
+    fn both_directions_and_their_reports() {
+        let mut good = call(vec![stream(Direction::Caller, "PCMA"), stream(Direction::Callee, "PCMA")]);
+        good.streams[0].rtcp = RtcpSummary { receiver_reports: 2, ..RtcpSummary::default() };
+        let told = checked(&good);
+        let right = [
+            "signalling (6 SIP messages)",
+            "RTP of both directions (PCMA)",
+            "what the receivers report (RTCP)",
+            "losses of the capture: none",
+        ];
+        assert_eq!((told.checked, told.not_checked, told.thin), (right.map(str::to_owned).to_vec(), vec![], vec![]));
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let mut one = call(vec![Stream { encrypted: true, ..stream(Direction::Callee, "opus") }]);
+        one.mos = None;
+        one.capture = CaptureLedger { note: "the call was up when the capture began".to_owned(), ..Default::default() };
+        one.ladder.messages[1].flags = Message::CUT;
+        assert_eq!(
+            checked(&one).not_checked,
+            [
+                "the end of 1 SIP message: cut by the snap length",
+                "audio of the caller: none was seen",
+                "what arrived behind the tap: no RTCP was seen",
+                "what was said: the media is encrypted",
+                "a score: none is published for the codec, or too little was seen",
+                "all of the call: the call was up when the capture began",
+            ]
+        );
+        assert_eq!(checked(&call(Vec::new())).not_checked, ["audio: no RTP of the call was seen"]);
+        let busy = Call { state: CallState::Rejected, ..call(Vec::new()) };
+        assert_eq!(checked(&busy).not_checked, ["audio: the call was not answered"]);
+    }
+
+    #[test]
+    fn a_verdict_that_rests_on_little_says_so() {
+        let mut lossy = call(vec![stream(Direction::Caller, "PCMA")]);
+        lossy.verdict = Some(Verdict { kind: "loss".to_owned(), ..Verdict::default() });
+        assert_eq!(checked(&lossy).thin, ["the longest stream has 200 packets only"]);
+        lossy.streams[0].expected = THIN_PACKETS;
+        assert!(checked(&lossy).thin.is_empty());
+        lossy.verdict = Some(Verdict { kind: "one-way-audio".to_owned(), ..Verdict::default() });
+        assert_eq!(checked(&lossy).thin, ["no RTCP says what the parties received"]);
+        lossy.streams[0].rtcp.receiver_reports = 1;
+        assert!(checked(&lossy).thin.is_empty());
+        lossy.capture.complete = false;
+        assert_eq!(checked(&lossy).thin, ["the capture does not hold all of the call"]);
+    }
+}
