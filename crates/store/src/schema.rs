@@ -1,7 +1,7 @@
 //! The tables of a day, described once: backends make their DDL from this, SQL views and their help too.
 
 /// The version of these tables and of the packed columns. A change of either needs a new number.
-pub const VERSION: i64 = 6;
+pub const VERSION: i64 = 7;
 
 /// The oldest version that is read; a day of it becomes one of [`VERSION`] when it is written.
 pub const VERSION_READ_MIN: i64 = 3;
@@ -17,6 +17,9 @@ pub const VERSION_TRANSIT: i64 = 5;
 
 /// The first version with charging data records.
 pub const VERSION_CHARGES: i64 = 6;
+
+/// The first version with numbers of calls beside those of From and To.
+pub const VERSION_NUMBERS: i64 = 7;
 
 /// A column that came later than its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,9 +125,10 @@ pub const TABLES: [&Table; 8] =
     [&CALLS, &STREAMS, &STREAM_INTERVALS, &REGISTRATIONS, &SIP_EVENTS, &LOSSES, &MINUTES, &CHARGES];
 
 /// What the packed column of a call holds.
-pub const CALL_PARTS: [&str; 10] = [
+pub const CALL_PARTS: [&str; 11] = [
     "from_uri",
     "to_uri",
+    "numbers",
     "reason",
     "complete",
     "lost_at_tap",
