@@ -1,7 +1,7 @@
 //! The contract, spelled out once; every text must also be JSON to a reader that we did not write.
 
 use super::*;
-use crate::row::{CaptureLedger, Message};
+use crate::row::{CaptureLedger, Message, OtherNumber};
 use serde_json::Value;
 
 fn sample() -> Call {

@@ -7,7 +7,7 @@ use crate::summary::{Summary, SummaryQuery};
 use crate::time::MINUTE_NS;
 use std::time::Duration;
 
-const FILTERS: [&str; 26] = [
+const FILTERS: [&str; 28] = [
     "state:completed",
     "not state:completed",
     "code:4xx",

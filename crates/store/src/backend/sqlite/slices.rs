@@ -178,12 +178,20 @@ mod tests {
         let places = |n| (0..n).map(|number| RunPlace { number, parts: 70 - number as usize }).collect::<Vec<_>>();
         let range = Range { least: 0, greatest: u64::MAX, least_some: 7 };
         for ranges in [None, Some(Ranges([range; COLUMNS])), Some(Ranges::of([].into_iter()))] {
-            let noted = Noted { runs: [places(3), places(0), places(1)], parts: 17, ranges };
-            let octets = noted.octets();
-            let slice = Slice::read(5, &octets).unwrap();
-            assert_eq!((slice.number, slice.is_older, slice.noted), (5, noted.ranges.is_none(), Some(noted)));
-            for end in 0..octets.len() {
-                assert!(Slice::read(5, &octets[..end]).is_err(), "{end}");
+            let noted = |others| Noted {
+                runs: [places(3), places(0), places(1), places(others)],
+                parts: 17,
+                ranges: ranges.clone(),
+            };
+            // Without other numbers nothing is noted of their runs, as by versions that knew none.
+            let before = noted(0).octets().len();
+            for others in [0, 2] {
+                let octets = noted(others).octets();
+                let slice = Slice::read(5, &octets).unwrap();
+                assert_eq!((slice.number, slice.is_older, slice.noted), (5, ranges.is_none(), Some(noted(others))));
+                for end in (0..octets.len()).filter(|end| *end != before) {
+                    assert!(Slice::read(5, &octets[..end]).is_err(), "{end}");
+                }
             }
         }
     }
