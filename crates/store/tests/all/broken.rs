@@ -47,11 +47,11 @@ fn each_gets_one_line() {
     assert_eq!(lines(|p| sql(p, "CREATE TABLE x (y)")), all("a SQLite file, but not one of ours"));
     assert_eq!(
         lines(|p| sql(p, "CREATE TABLE x (y); PRAGMA application_id = 0x54524b4c; PRAGMA user_version = 99")),
-        all("written by a newer version: tables 99, this program knows 6")
+        all("written by a newer version: tables 99, this program knows 7")
     );
     assert_eq!(
         lines(|p| sql(p, "CREATE TABLE calls (key); PRAGMA application_id = 0x54524b4c; PRAGMA user_version = 1")),
-        all("written by an older version: tables 1, this program knows 6")
+        all("written by an older version: tables 1, this program knows 7")
     );
     assert_eq!(lines(|p| fs::write(p, "").unwrap()), (vec![], vec![], vec![]), "empty: its maker was killed");
 }
