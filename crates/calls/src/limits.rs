@@ -1,5 +1,11 @@
 //! The limits of this crate's tables and timers, each with what happens beyond it.
 
+/// Numbers of a call beside those of From and To; more are counted and not kept.
+pub const NUMBERS_PER_CALL_MAX: usize = 8;
+
+/// Octets of a header field that is kept with its number; the rest is left out.
+pub const NUMBER_SENT_OCTETS_MAX: usize = 256;
+
 /// One second in nanoseconds.
 pub const SECOND_NS: i64 = 1_000_000_000;
 

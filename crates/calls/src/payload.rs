@@ -10,7 +10,8 @@ pub const PAYLOADS_MAX: usize = 48;
 /// What a payload type means.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payload {
-    /// Encoding name as SDP gave it or as it is registered; empty if nothing is known.
+    /// Encoding name as it is registered, else as SDP gave it in capitals: names are the same in either case of letters
+    /// (RFC 4855 section 3). Empty if nothing is known.
     pub name: Box<str>,
     /// Clock of the timestamps, Hz; 0 if it is not known.
     pub clock_rate: u32,
@@ -116,7 +117,8 @@ impl PayloadMap {
         *at = self.payloads.len() as u8;
         let codec = Codec::by_name(name, Some(clock_rate));
         let media = codec.map_or(self.media, |c| c.media);
-        self.payloads.push(Payload { name: name.into(), clock_rate, media, codec, signalled });
+        let name = codec.map_or_else(|| name.to_ascii_uppercase().into(), |c| c.name.into());
+        self.payloads.push(Payload { name, clock_rate, media, codec, signalled });
     }
 }
 
@@ -146,6 +148,16 @@ mod tests {
         assert_eq!(map.get(13).unwrap().media, Media::ComfortNoise);
         assert_eq!(map.get(101), None);
         assert_eq!(PayloadMap::standard().get(101).unwrap().media, Media::Event);
+    }
+
+    #[test]
+    fn a_codec_has_one_spelling() {
+        let mut map = PayloadMap::new(Media::Audio);
+        for (payload_type, name) in ["pcmu", "Opus", "amr-wb", "TELEPHONE-EVENT", "x-Own"].into_iter().enumerate() {
+            map.map(96 + payload_type as u8, name, 8000);
+        }
+        let names: Vec<String> = (96..101).map(|payload_type| map.name(payload_type)).collect();
+        assert_eq!(names, ["PCMU", "opus", "AMR-WB", "telephone-event", "X-OWN"]);
     }
 
     #[test]

@@ -2,14 +2,18 @@
 
 use crate::ladder;
 use crate::packed::{Damaged, Pack, Unpack};
-use crate::row::{Call, CaptureLedger, MosRange, RtcpSummary, Stream, Verdict};
+use crate::row::{Call, CaptureLedger, MosRange, NumberRole, OtherNumber, RtcpSummary, Stream, Verdict};
 
 /// The version that is written in front of each packed column.
 pub const VERSION: u64 = 2;
 
-/// Appends the packed column of a call. The ladder comes first: see [`hosts_of_call`].
+/// The version in front of a call with numbers beside From and To: these, then what [`VERSION`] has.
+pub const VERSION_NUMBERS: u64 = 3;
+
+/// Appends the packed column of a call. Other numbers come first and then the ladder: see [`numbers_of_call`] and
+/// [`hosts_of_call`].
 pub fn encode_call(out: &mut Vec<u8>, c: &Call) {
-    out.uint(VERSION);
+    encode_numbers(out, &c.numbers);
     ladder::encode(out, &c.ladder);
     encode_uri(out, &c.from_uri, &c.from);
     encode_uri(out, &c.to_uri, &c.to);
@@ -30,7 +34,8 @@ pub fn encode_call(out: &mut Vec<u8>, c: &Call) {
 /// # Errors
 /// [`Damaged`] where the octets are not what [`encode_call`] writes.
 pub fn decode_call(octets: &[u8], c: &mut Call) -> Result<(), Damaged> {
-    let mut from = versioned(octets)?;
+    let mut from = Unpack::new(octets);
+    c.numbers = decode_numbers(&mut from)?;
     c.ladder = ladder::decode(&mut from)?;
     c.from_uri = decode_uri(&mut from, &c.from)?;
     c.to_uri = decode_uri(&mut from, &c.to)?;
@@ -56,7 +61,47 @@ pub fn decode_call(octets: &[u8], c: &mut Call) -> Result<(), Damaged> {
 /// # Errors
 /// [`Damaged`].
 pub fn hosts_of_call(octets: &[u8]) -> Result<Vec<trunkline_wire::Endpoint>, Damaged> {
-    ladder::hosts(&mut versioned(octets)?)
+    let mut from = Unpack::new(octets);
+    decode_numbers(&mut from)?;
+    ladder::hosts(&mut from)
+}
+
+/// The other numbers in a call's packed column, without reading the rest.
+///
+/// # Errors
+/// [`Damaged`].
+pub fn numbers_of_call(octets: &[u8]) -> Result<Vec<OtherNumber>, Damaged> {
+    decode_numbers(&mut Unpack::new(octets))
+}
+
+/// The version of a call's column, with its numbers if it has any.
+fn encode_numbers(out: &mut Vec<u8>, numbers: &[OtherNumber]) {
+    if numbers.is_empty() {
+        return out.uint(VERSION);
+    }
+    out.uint(VERSION_NUMBERS);
+    out.uint(numbers.len() as u64);
+    for one in numbers {
+        out.uint(one.role as u64);
+        out.text(&one.number);
+        out.text(&one.sent);
+    }
+}
+
+fn decode_numbers(from: &mut Unpack<'_>) -> Result<Vec<OtherNumber>, Damaged> {
+    match from.uint()? {
+        VERSION => return Ok(vec![]),
+        VERSION_NUMBERS => {}
+        _ => return Err(OTHER_VERSION),
+    }
+    let roles = [NumberRole::Asserted, NumberRole::Requested, NumberRole::DivertedFrom];
+    let count = from.count()?;
+    let mut one = || {
+        let role = usize::try_from(from.uint()?).ok().and_then(|role| roles.get(role));
+        let role = *role.ok_or(Damaged("no such role"))?;
+        Ok(OtherNumber { role, number: from.text()?.to_owned(), sent: from.text()?.to_owned() })
+    };
+    (0..count).map(|_| one()).collect()
 }
 
 /// Appends the packed column of a stream.
@@ -234,7 +279,9 @@ fn decode_uri(from: &mut Unpack<'_>, user: &str) -> Result<String, Damaged> {
     Ok(if short { format!("sip:{user}@{text}") } else { text.to_owned() })
 }
 
+const OTHER_VERSION: Damaged = Damaged("a packed column of another version");
+
 fn versioned(octets: &[u8]) -> Result<Unpack<'_>, Damaged> {
     let mut from = Unpack::new(octets);
-    if from.uint()? == VERSION { Ok(from) } else { Err(Damaged("a packed column of another version")) }
+    if from.uint()? == VERSION { Ok(from) } else { Err(OTHER_VERSION) }
 }

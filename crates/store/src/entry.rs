@@ -1,4 +1,4 @@
-//! What the index of a day holds of a call: 16 octets each for its caller, its callee and its Call-ID.
+//! What the index of a day holds of a call: 16 octets each for its caller, its callee, its Call-ID and other numbers.
 //!
 //! An entry is a word of 64 bits that stands for the text, then the call's key (`crate::key`), so that entries in order
 //! have those of one text together, by start. Words of numbers keep what a text begins with: texts with a common
@@ -29,10 +29,12 @@ pub enum Kind {
     Callee = 1,
     /// Call-ID.
     CallId = 2,
+    /// Numbers beside those of From and To.
+    Other = 3,
 }
 
 /// All kinds, in the order of their numbers.
-pub const KINDS: [Kind; 3] = [Kind::Caller, Kind::Callee, Kind::CallId];
+pub const KINDS: [Kind; 4] = [Kind::Caller, Kind::Callee, Kind::CallId, Kind::Other];
 
 /// What to look up.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +47,7 @@ pub struct Lookup {
     pub pattern: Option<Pattern>,
 }
 
-/// The word of a caller or callee.
+/// The word of a caller, callee or other number.
 pub fn number_word(text: &str) -> u64 {
     let (word, digits) = digits(text);
     if digits <= WHOLE_DIGITS {
@@ -101,7 +103,7 @@ impl Lookup {
                 },
                 Field::Caller => &[Kind::Caller],
                 Field::Callee => &[Kind::Callee],
-                Field::Number => &[Kind::Caller, Kind::Callee],
+                Field::Number => &[Kind::Caller, Kind::Callee, Kind::Other],
                 _ => continue,
             };
             if known > best.0 {

@@ -78,6 +78,8 @@ pub mod flags {
     pub const HAS_END: u64 = 1 << 6;
     /// Its start is not what its key says.
     pub const ODD_START: u64 = 1 << 7;
+    /// It has numbers beside those of From and To. No higher bit is used: a value below has none.
+    pub const HAS_NUMBERS: u64 = 1 << 8;
 }
 
 /// The values of one call, by [`Column`].
@@ -93,8 +95,9 @@ pub fn of(call: &Call, key: i64, row: &[Value<'_>; 25], words: [u64; 3]) -> Valu
         || key::day_of(call.id) != crate::time::Day::of(call.start_ns);
     let end = if call.end_ns.is_some() { flags::HAS_END } else { 0 };
     let odd = if odd { flags::ODD_START } else { 0 };
+    let numbers = if call.numbers.is_empty() { 0 } else { flags::HAS_NUMBERS };
     put(Column::Key, key as u64);
-    put(Column::State, call.state as u64 | (call.hangup as u64) << flags::HANGUP_SHIFT | end | odd);
+    put(Column::State, call.state as u64 | (call.hangup as u64) << flags::HANGUP_SHIFT | end | odd | numbers);
     put(Column::Code, u64::from(call.code));
     put(Column::Mos, call.mos.map_or(0, bits));
     put(Column::UserAgent, words[0]);

@@ -94,7 +94,7 @@ pub fn read(body: &[u8]) -> Result<Rows, Damaged> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::{Call, CallState, Loss, Message, SipEvent, Stream, StreamInterval};
+    use crate::row::{Call, CallState, Loss, Message, OtherNumber, SipEvent, Stream, StreamInterval};
     use trunkline_kit::Id;
 
     fn rows() -> Rows {
@@ -105,6 +105,7 @@ mod tests {
             start_ns: -5,
             answer_ns: Some(i64::MIN),
             mos: Some(4.2),
+            numbers: vec![OtherNumber { number: "+44".into(), ..OtherNumber::default() }],
             src: "192.0.2.1:5060".parse().unwrap(),
             dst: "[2001:db8::1]:5061".parse().unwrap(),
             streams: vec![Stream { loss_runs: [9; 10], lost: -3, payload_types: vec![0, 101], ..Stream::default() }],

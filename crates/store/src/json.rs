@@ -11,7 +11,8 @@ mod text;
 use crate::checked::checked;
 use crate::delay::Delay;
 use crate::row::{
-    Call, CallState, Charge, Direction, Hangup, Ladder, Loss, Registration, SipEvent, Stream, StreamInterval,
+    Call, CallState, Charge, Direction, Hangup, Ladder, Loss, NumberRole, Registration, SipEvent, Stream,
+    StreamInterval,
 };
 use crate::row::{Mos, MosRange, RtcpSummary, Verdict};
 pub use text::Object;
@@ -41,6 +42,14 @@ pub const HANGUPS: [&str; 3] = ["none", "caller", "callee"];
 
 /// Names of directions, by number; the first stands for "not known" and is null in JSON.
 pub const DIRECTIONS: [&str; 3] = ["unknown", "caller", "callee"];
+
+/// Names of what other numbers say, by number.
+pub const NUMBER_ROLES: [&str; 3] = ["asserted", "requested", "diverted-from"];
+
+/// The name of what another number says.
+pub const fn number_role_name(role: NumberRole) -> &'static str {
+    NUMBER_ROLES[role as usize]
+}
 
 /// Whether the 2xx came: the states whose duration counts.
 pub const fn was_answered(state: CallState) -> bool {
@@ -76,6 +85,11 @@ fn call_fields(o: &mut Object<'_>, c: &Call) {
     let since_start = |at: Option<i64>| at.map(|at| at.saturating_sub(c.start_ns));
     o.display("id", c.id).text("sip_call_id", &c.sip_call_id).text("state", state_name(c.state));
     o.text("from", &c.from).text("to", &c.to).text("from_uri", &c.from_uri).text("to_uri", &c.to_uri);
+    o.list("numbers", &c.numbers, |out, one| {
+        let mut o = Object::new(out);
+        o.text("role", number_role_name(one.role)).text("number", &one.number).text("sent", &one.sent);
+        o.end();
+    });
     o.time("start", Some(c.start_ns)).time("answer", c.answer_ns).time("end", c.end_ns);
     o.ms("pdd_ms", since_start(c.ringing_ns)).ms("setup_ms", since_start(c.answer_ns));
     o.ms("duration_ms", duration_ns(c)).int("code", some(c.code)).some_text("reason", &c.reason);

@@ -59,6 +59,30 @@ pub enum Direction {
     Callee = 2,
 }
 
+/// What a number beside those of From and To says about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[repr(u8)]
+pub enum NumberRole {
+    /// Who calls, as the network says: P-Asserted-Identity, P-Preferred-Identity (RFC 3325), Remote-Party-ID.
+    #[default]
+    Asserted = 0,
+    /// Who is asked for: the Request-URI, where that is not the number of To.
+    Requested = 1,
+    /// Who was called before the call was diverted: Diversion (RFC 5806), History-Info (RFC 7044).
+    DivertedFrom = 2,
+}
+
+/// A number of a call beside those of From and To.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct OtherNumber {
+    /// What it says about the call.
+    pub role: NumberRole,
+    /// The number, as [`Call::from`].
+    pub number: String,
+    /// Where it stood, and as it was sent: `P-Asserted-Identity: <tel:+44-20-7946-0114>`.
+    pub sent: String,
+}
+
 /// What the capture itself did to this call.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct CaptureLedger {
@@ -95,14 +119,17 @@ pub struct Call {
     pub sip_call_id: String,
     /// How it ended.
     pub state: CallState,
-    /// User part of From.
+    /// User part of From; a telephone number without visual separators and parameters
+    /// ([`trunkline_wire::sip::number`]).
     pub from: String,
-    /// User part of To.
+    /// User part of To, in the same form.
     pub to: String,
-    /// URI of From, without parameters.
+    /// URI of From as sent; of a tel URI with its parameters, of others without.
     pub from_uri: String,
-    /// URI of To, without parameters.
+    /// URI of To, likewise.
     pub to_uri: String,
+    /// Numbers beside these that its INVITEs name, in order of appearance.
+    pub numbers: Vec<OtherNumber>,
     /// First message.
     pub start_ns: i64,
     /// First 180 or 183 (post-dial delay counts to here).

@@ -20,6 +20,8 @@ pub const VERSION_CHARGES: i64 = 6;
 
 /// The first version that counts calls joined in mid-call.
 pub const VERSION_JOINED: i64 = 7;
+/// The first version with numbers of calls beside those of From and To.
+pub const VERSION_NUMBERS: i64 = 7;
 
 /// A column that came later than its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,9 +128,10 @@ pub const TABLES: [&Table; 8] =
     [&CALLS, &STREAMS, &STREAM_INTERVALS, &REGISTRATIONS, &SIP_EVENTS, &LOSSES, &MINUTES, &CHARGES];
 
 /// What the packed column of a call holds.
-pub const CALL_PARTS: [&str; 10] = [
+pub const CALL_PARTS: [&str; 11] = [
     "from_uri",
     "to_uri",
+    "numbers",
     "reason",
     "complete",
     "lost_at_tap",

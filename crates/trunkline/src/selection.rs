@@ -167,6 +167,7 @@ fn light(call: &Call) -> Call {
         streams: call.streams.clone(),
         from_uri: call.from_uri.clone(),
         to_uri: call.to_uri.clone(),
+        numbers: Vec::new(),
         user_agent: String::new(),
         capture: call.capture.clone(),
         files: Vec::new(),

@@ -15,6 +15,7 @@ export type SignedInSession = Whole<Shapes["SessionShown"]>;
 
 // Calls.
 export type Call = Whole<Shapes["Call"]>;
+export type OtherNumber = Whole<Shapes["OtherNumber"]>;
 export type CallState = Shapes["CallState"];
 export type CaptureLedger = Whole<Shapes["CaptureLedger"]>;
 export type MosRange = Whole<Shapes["MosRange"]>;

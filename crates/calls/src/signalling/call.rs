@@ -3,6 +3,7 @@
 use super::beginning::Beginning;
 use super::dialogs::{Dialogs, Tags};
 use super::facts::Facts;
+use super::identity::Numbers;
 use super::invites::{Invite, Invites, Key, Pending};
 use super::negotiation::Negotiation;
 use super::offer::Role;
@@ -31,7 +32,7 @@ const NAMES_USUAL: usize = 256;
 /// Messages that are looked at to find one that is repeated.
 const EARLIER_LOOKED_AT: usize = 64;
 
-/// What a call's first message says of the parties, in one text: Call-ID, URI and user part of From and of To, and
+/// What a call's first message says of the parties, in one text: Call-ID, URI and number of From and of To, and
 /// User-Agent or Server, one behind the other.
 #[derive(Clone, Debug, Default)]
 struct Names {
@@ -121,6 +122,8 @@ pub struct Call {
     /// What was agreed about audio on each hop.
     pub talk: Talk,
     names: Names,
+    /// Numbers beside those of From and To.
+    numbers: Numbers,
 }
 
 /// A reason phrase in the ladder's texts.
@@ -223,6 +226,7 @@ impl Call {
             dialogs,
             negotiation,
             talk,
+            numbers,
             ..
         } = self;
         negotiation.clear();
@@ -237,6 +241,7 @@ impl Call {
         *facts = Facts::default();
         announced.clear();
         names.text.clear();
+        numbers.clear();
     }
 
     /// Reads a little of each line of the cache that the next message, or the close, will need.
@@ -314,6 +319,16 @@ impl Call {
         if told.is_initial_invite() || self.messages.is_empty() {
             self.dialogs.called_by(told.tags.from);
         }
+    }
+
+    /// Takes the numbers that an INVITE outside a dialog names.
+    pub fn note_numbers(&mut self, message: &Message<'_>) {
+        self.numbers.read(message, [self.names.get(2), self.names.get(4)]);
+    }
+
+    /// Numbers that were not kept because there were too many.
+    pub fn numbers_not_kept(&self) -> u32 {
+        self.numbers.not_kept
     }
 
     /// Takes a message and the text that is to be remarked about it; says whether it was a retransmission.
@@ -565,6 +580,7 @@ impl Call {
             from: name(2),
             to_uri: name(3),
             to: name(4),
+            numbers: self.numbers.take(),
             user_agent: name(5),
             start_ns: self.start_ns,
             ringing_ns: self.ringing_ns.filter(|_| !joined),

@@ -8,6 +8,7 @@ mod call;
 mod deadlines;
 mod dialogs;
 mod facts;
+mod identity;
 mod invites;
 mod negotiation;
 mod offer;
@@ -72,6 +73,8 @@ trunkline_kit::counters! {
         invites_overflow: "trunkline_calls_invites_overflow_total",
         /// media endpoints not followed because a call announced too many
         endpoints_overflow: "trunkline_calls_endpoints_overflow_total",
+        /// numbers beside From and To not kept because a call had too many
+        numbers_overflow: "trunkline_calls_numbers_overflow_total",
         /// ladder messages not kept because a call had too many
         ladder_overflow: "trunkline_calls_ladder_overflow_total",
         /// SDP bodies read
@@ -398,6 +401,9 @@ impl Signalling {
         call.note_caller(told);
         self.counters.calls += u64::from(call.finds_beginning(told));
         call.note_troubles(message, told);
+        if told.is_initial_invite() {
+            call.note_numbers(message);
+        }
         let mut remark = Remark::of(message, told, &mut self.remark);
         if let Some(body) = told.sdp {
             self.counters.sdp += 1;
@@ -562,6 +568,7 @@ impl Signalling {
         }
         self.counters.invites_overflow += u64::from(call.invites_not_followed());
         call.facts.responses_pass = self.first_response_ns <= call.deadline_ns;
+        self.counters.numbers_overflow += u64::from(call.numbers_not_kept());
         let closed = call.close();
         self.counters.ladder_overflow += u64::from(closed.call.ladder.not_kept);
         self.output.closed.push(closed);

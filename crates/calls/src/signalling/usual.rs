@@ -2,7 +2,7 @@
 //! the grammar of [`trunkline_wire::sip`], with the same result.
 
 use super::push_lossy;
-use trunkline_wire::sip::{CSeq, Header, Message, Method, NameAddr, StartLine, grammar};
+use trunkline_wire::sip::{CSeq, Header, Message, Method, NameAddr, Scheme, StartLine, grammar};
 
 /// Number of CSeq, if it can be read, and the method: of a request its own, of a response that of CSeq.
 pub fn cseq_and_method(message: &Message<'_>) -> (Option<u32>, Method) {
@@ -81,7 +81,8 @@ fn is_of_token(octet: u8) -> bool {
     octet.is_ascii_alphanumeric() || b"-.!%*_+`'~".contains(&octet)
 }
 
-/// The URI of a From or To without parameters, and its user part.
+/// The URI of a From or To, of a tel URI with its parameters and of others without, and its number or user part as
+/// people search for it.
 pub fn uri_and_user(value: &[u8]) -> (String, String) {
     let mut uri = String::new();
     let end = push_uri_and_user(&mut uri, value);
@@ -89,7 +90,7 @@ pub fn uri_and_user(value: &[u8]) -> (String, String) {
     (uri, user)
 }
 
-/// Writes them behind a text; gives where the user part begins.
+/// Writes them behind a text; gives where the number begins.
 pub fn push_uri_and_user(into: &mut String, value: &[u8]) -> usize {
     match bracketed(value).and_then(|(uri, _)| sip_uri(uri)) {
         Some((uri, user)) => {
@@ -98,10 +99,11 @@ pub fn push_uri_and_user(into: &mut String, value: &[u8]) -> usize {
             into.len() - user.len()
         }
         None => {
-            let uri = NameAddr::parse(value).uri();
-            push_lossy(into, uri.core);
+            let address = NameAddr::parse(value);
+            let uri = address.uri();
+            push_lossy(into, if uri.scheme == Scheme::Tel { address.uri } else { uri.core });
             let end = into.len();
-            into.push_str(&uri.user_text());
+            into.push_str(&uri.number());
             end
         }
     }
@@ -129,11 +131,12 @@ fn inside(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&text[..close], &text[close + 1..]))
 }
 
-/// A SIP URI up to its parameters, and its user part, if that has neither password nor escapes.
+/// A SIP URI up to its parameters, and its user part, if that is to be read as it stands: it has no password, escapes,
+/// parameters and visual separators.
 fn sip_uri(uri: &[u8]) -> Option<(&str, &str)> {
     let at = memchr::memchr(b'@', uri.strip_prefix(b"sip:")?)?;
     let (user, host) = (4..4 + at, 4 + at + 1);
-    if uri[user.clone()].iter().any(|o| matches!(o, b'%' | b':')) {
+    if uri[user.clone()].iter().any(|o| matches!(o, b'%' | b':' | b';' | b'-' | b'.' | b'(' | b')' | b' ')) {
         return None;
     }
     let end = match memchr::memchr3(b'@', b';', b'?', &uri[host..]) {
@@ -158,7 +161,8 @@ mod tests {
         let address = NameAddr::parse(value);
         let uri = address.uri();
         assert_eq!(tag(value), address.tag(), "{:?}", value.escape_ascii().to_string());
-        let grammar = (text(uri.core), uri.user_text().into_owned());
+        let sent = if uri.scheme == Scheme::Tel { address.uri } else { uri.core };
+        let grammar = (text(sent), uri.number().into_owned());
         assert_eq!(uri_and_user(value), grammar, "{:?}", value.escape_ascii().to_string());
     }
 
@@ -175,6 +179,9 @@ mod tests {
             "<sip:a@b:50x;p=@>;TAG=2",
             "<sips:a@b>;x=<y>;tag=3",
             "<tel:+123;phone-context=x>;tag=3",
+            "<sip:+44-20-7946-0114;npdi;rn=+4420@gw;user=phone>;tag=5",
+            "<sip:863-1234@gw;user=phone>;tag=5",
+            "<sip:+44 20@gw>;tag=6",
             "sip:a@b;tag=4",
             "<sip:a@b",
             "\"",
@@ -219,7 +226,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_address_is_read_alike(value in r#"("[a<>\\]*" ?)?[ab ]{0,3}<?(sip:|tel:|)[a%6@:;?.+]{0,9}@?[a1.:;=@]{0,9}>?(;tag=[a1;" ]{0,4})?"#) {
+        fn any_address_is_read_alike(value in r#"("[a<>\\]*" ?)?[ab ]{0,3}<?(sip:|tel:|)[a%6@:;?.+ -]{0,9}@?[a1.:;=@]{0,9}(;user=phone)?>?(;tag=[a1;" ]{0,4})?"#) {
             same(value.trim().as_bytes());
         }
 

@@ -233,3 +233,18 @@ fn what_is_not_analysed_is_told() {
     let verdict = rows.calls.iter().find_map(|c| c.verdict.as_ref()).unwrap();
     assert!(verdict.text.contains("was seen inside TURN"), "{}", verdict.text);
 }
+
+#[test]
+fn numbers_are_those_that_people_search_for() {
+    let Some(rows) = rows("a14") else { return };
+    let [call] = &rows.calls[..] else { panic!("{} calls", rows.calls.len()) };
+    assert_eq!((call.from.as_str(), call.to.as_str()), ("+442079460114", "+442079460214"));
+    // As sent.
+    assert_eq!(call.from_uri, "tel:+44-20-7946-0114;phone-context=example.org");
+    assert_eq!(call.to_uri, "sip:%2B442079460214;npdi;rn=+442071234567@gw.example.org:5060");
+    assert_eq!((call.state, &call.verdict, &call.numbers[..]), (CallState::Completed, &None, &[][..]));
+    for text in ["number:+442079460214", "number:\"+44 20 7946 0114\"", "caller:+44-20-7946*", "callee:+442079460214"] {
+        let filter = trunkline_store::Filter::parse(text).unwrap();
+        assert!(filter.matches(call), "{text}");
+    }
+}

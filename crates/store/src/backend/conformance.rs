@@ -112,6 +112,7 @@ fn call(n: i64) -> Call {
         to: format!("*21*{n}#"),
         from_uri: format!("sip:+4420700{n:04}@example.com"),
         to_uri: "tel:911".into(),
+        numbers: if n % 4 == 1 { vec![asserted(&format!("+3312{n}"))] } else { vec![] },
         start_ns,
         ringing_ns: Some(start_ns + SECOND_NS),
         answer_ns: Some(start_ns + 2 * SECOND_NS),
@@ -137,6 +138,12 @@ fn call(n: i64) -> Call {
         streams: vec![stream(0, Direction::Caller), stream(1, Direction::Callee)],
         files: vec!["/a.pcap".into(), "-".into()],
     }
+}
+
+/// A number beside those of From and To.
+fn asserted(number: &str) -> OtherNumber {
+    let sent = format!("P-Asserted-Identity: <sip:{number}@example.com>");
+    OtherNumber { role: NumberRole::Asserted, number: number.into(), sent }
 }
 
 /// The same call as an earlier end of the capture would tell it.

@@ -110,7 +110,7 @@ const fn field(
 const FIELDS: [FieldHelp; 24] = [
     field(Field::Caller, "caller", &["from"], Kind::Text, "user part of From", &["caller:+4420*", "caller:\"*21#\""]),
     field(Field::Callee, "callee", &["to"], Kind::Text, "user part of To", &["callee:*1234", "not callee:0800*"]),
-    field(Field::Number, "number", &[], Kind::Text, "user part of From or To", &["number:+442071234567"]),
+    field(Field::Number, "number", &[], Kind::Text, "user part of From, To or Request-URI, an asserted number, or one that was diverted from", &["number:+442071234567"]),
     field(Field::CallId, "callid", &["call-id", "sip_call_id"], Kind::Text, "Call-ID header field", &["callid:a84b4c76e66710*"]),
     field(Field::UserAgent, "ua", &["user-agent", "user_agent"], Kind::Text, "User-Agent of the first INVITE", &["ua:*Asterisk*"]),
     field(Field::State, "state", &[], Kind::Name(&crate::json::STATES), "how the call ended", &["state:completed", "state:rejected"]),

@@ -1,8 +1,8 @@
 //! A filter as a condition in SQL over the columns of [`crate::schema::CALLS`].
 //!
 //! Each test is wrapped so that it is true or false, never NULL: then `NOT` means what it means in memory. Patterns and
-//! packed hosts are left to functions that the backend registers: `like_pattern(pattern, text)`,
-//! `has_codec(pattern, codecs)`, `has_host(detail, first, last)`.
+//! packed columns are left to functions that the backend registers: `like_pattern(pattern, text)`,
+//! `has_codec(pattern, codecs)`, `has_host(detail, first, last)`, `has_number(pattern, detail)`.
 
 use super::field::{Field, PRESENCES};
 use super::pattern::Pattern;
@@ -108,7 +108,7 @@ impl Condition {
                 self.like("caller", pattern);
                 self.sql.push_str(" OR ");
                 self.like("callee", pattern);
-                self.sql.push(')');
+                self.add(" OR has_number(?, detail))", [Parameter::Text(pattern.text())]);
             }
         }
     }

@@ -137,7 +137,10 @@ fn text_matches(field: Field, pattern: &Pattern, call: &Call) -> bool {
     match field {
         Field::Caller => pattern.matches(&call.from),
         Field::Callee => pattern.matches(&call.to),
-        Field::Number => pattern.matches(&call.from) || pattern.matches(&call.to),
+        Field::Number => {
+            let mut others = call.numbers.iter().map(|one| one.number.as_str());
+            pattern.matches(&call.from) || pattern.matches(&call.to) || others.any(|number| pattern.matches(number))
+        }
         Field::CallId => pattern.matches(&call.sip_call_id),
         Field::UserAgent => some(&call.user_agent),
         Field::Verdict => call.verdict.as_ref().is_some_and(|v| some(&v.kind)),

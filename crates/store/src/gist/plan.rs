@@ -129,6 +129,8 @@ pub enum Plan {
     Words(Column, Vec<u64>),
     /// One of the numbers matches.
     Number(Vec<Column>, Numbers),
+    /// It has numbers beside those of From and To: the row has to say whether one of them matches.
+    OtherNumber,
     /// The state or who hung up is among the names: shift, mask and bits.
     Named(u32, u64, u32),
     /// The value of a column lies between some.
@@ -302,7 +304,9 @@ impl Plan {
             Test::Text { field, pattern } => match field {
                 Field::Caller => Plan::number(&[Column::Caller], pattern),
                 Field::Callee => Plan::number(&[Column::Callee], pattern),
-                Field::Number => Plan::number(&[Column::Caller, Column::Callee], pattern),
+                Field::Number => {
+                    Plan::Or(vec![Plan::number(&[Column::Caller, Column::Callee], pattern), Plan::OtherNumber])
+                }
                 Field::UserAgent => Plan::Words(Column::UserAgent, words(*field, pattern)?),
                 Field::Verdict => Plan::Words(Column::Verdict, words(*field, pattern)?),
                 Field::Codec => Plan::Words(Column::Codecs, words(*field, pattern)?),
@@ -334,7 +338,7 @@ impl Plan {
             Plan::And(plans) | Plan::Or(plans) => plans.iter().map(Plan::cost).max().unwrap_or(0),
             Plan::Not(plan) => plan.cost(),
             Plan::Between(Column::Caller | Column::Callee, _) => 2,
-            Plan::Words(..) | Plan::Named(..) | Plan::Between(..) | Plan::Has(_) => 1,
+            Plan::Words(..) | Plan::Named(..) | Plan::Between(..) | Plan::Has(_) | Plan::OtherNumber => 1,
             Plan::Start(_) => 3,
             Plan::Host(..) => 4,
             Plan::Number(..) => 5,
@@ -368,6 +372,7 @@ impl Plan {
                 let range = ranges.of_column(*column);
                 between.meets(range, &between.may) || between.meets(range, &between.open)
             }
+            Plan::OtherNumber => ranges.of_column(Column::State).greatest >= flags::HAS_NUMBERS,
             Plan::Not(_) | Plan::Named(..) | Plan::Start(_) | Plan::Host(..) | Plan::Has(_) | Plan::Row => true,
         }
     }
@@ -416,6 +421,10 @@ impl Plan {
                 }
                 Ok(answers)
             }
+            Plan::OtherNumber => each(gists, Column::State, |value| match value & flags::HAS_NUMBERS {
+                0 => Answer::No,
+                _ => Answer::Maybe,
+            }),
             Plan::Named(shift, mask, names) => {
                 each(gists, Column::State, |value| (u64::from(*names) >> (value >> shift & mask) & 1 == 1).into())
             }

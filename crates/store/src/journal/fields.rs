@@ -3,8 +3,8 @@
 
 use crate::packed::{Damaged, Pack, Unpack};
 use crate::row::{
-    Call, CallState, CaptureLedger, Charge, Direction, Hangup, Ladder, Loss, Message, Mos, MosRange, Registration,
-    Rows, RtcpSummary, SipEvent, Stream, StreamInterval, Transit, Verdict,
+    Call, CallState, CaptureLedger, Charge, Direction, Hangup, Ladder, Loss, Message, Mos, MosRange, NumberRole,
+    OtherNumber, Registration, Rows, RtcpSummary, SipEvent, Stream, StreamInterval, Transit, Verdict,
 };
 use trunkline_kit::Id;
 use trunkline_wire::Endpoint;
@@ -76,9 +76,10 @@ const fn fnv1a(mut hash: u64, octets: &[u8]) -> u64 {
 structs! {
     Rows { calls, streams, intervals, registrations, events, losses, charges }
     Call {
-        id, sip_call_id, state, from, to, from_uri, to_uri, start_ns, ringing_ns, answer_ns, end_ns, last_ns, code,
+        id, sip_call_id, state, from, to, from_uri, to_uri, numbers, start_ns, ringing_ns, answer_ns, end_ns, last_ns, code,
         reason, hangup, src, dst, user_agent, mos, capture, verdict, ladder, streams, files,
     }
+    OtherNumber { role, number, sent }
     CaptureLedger { complete, lost_at_tap, lost_at_tap_least, lost_before_tap, note, mos_range }
     MosRange { low, high }
     Verdict { kind, text, packets }
@@ -238,6 +239,7 @@ names! {
     }
     Hangup { None, Caller, Callee }
     Direction { Unknown, Caller, Callee }
+    NumberRole { Asserted, Requested, DivertedFrom }
 }
 
 impl<T: Field> Field for Option<T> {

@@ -56,7 +56,8 @@ fn stream() -> impl Strategy<Value = Stream> {
 
 fn call() -> impl Strategy<Value = Call> {
     let after = || prop::option::of((0i64..200).prop_map(|n| n * 500_000_000));
-    let names = (number(), number(), "[a-bA-B]{1,2}", prop::sample::select(vec!["", "Phone", "asterisk 1"]));
+    let others = prop::collection::vec(number(), 0..3);
+    let names = (number(), number(), others, "[a-bA-B]{1,2}", prop::sample::select(vec!["", "Phone", "asterisk 1"]));
     let times = (0i64..200_000, after(), after(), after());
     let ending = (state(), prop::sample::select(vec![0u16, 180, 200, 404, 486, 503, 603]), 0u8..3, score());
     let verdict = prop::option::of(prop::sample::select(vec!["loss", "one-way-audio", ""]));
@@ -67,8 +68,9 @@ fn call() -> impl Strategy<Value = Call> {
             Call {
                 from: names.0,
                 to: names.1,
-                sip_call_id: names.2,
-                user_agent: names.3.into(),
+                numbers: names.2.into_iter().map(|number| OtherNumber { number, ..OtherNumber::default() }).collect(),
+                sip_call_id: names.3,
+                user_agent: names.4.into(),
                 start_ns,
                 ringing_ns: ringing.map(|n| start_ns + n),
                 answer_ns: answer.map(|n| start_ns + n),

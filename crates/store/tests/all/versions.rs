@@ -31,11 +31,13 @@ fn write(folder: &Path, calls: impl Iterator<Item = i64>) {
     assert_eq!((store.skipped(), store.written().refused), (vec![], 0));
 }
 
-/// Makes of a day one of an older version: 4 noted nothing of slices and did not know the transit of intervals, 3 had
+/// Makes of a day one of an older version: 6 knew no other numbers, 5 no charges, 4 noted nothing of slices and did not know the transit of intervals, 3 had
 /// no gists and knew less of minutes.
 fn make_older(folder: &Path, version: i64) {
     let conn = rusqlite::Connection::open(folder.join("2026-11-20.sqlite")).unwrap();
-    conn.execute_batch("DROP TABLE charges").unwrap();
+    if version < schema::VERSION_CHARGES {
+        conn.execute_batch("DROP TABLE charges").unwrap();
+    }
     for later in schema::LATER.iter().filter(|later| version < later.version) {
         conn.execute_batch(&format!("ALTER TABLE {} DROP COLUMN {}", later.table, later.column)).unwrap();
     }
@@ -151,7 +153,7 @@ fn answers(folder: &Path) -> (Vec<Summary>, Vec<Vec<Id>>, Vec<SqlValue>) {
 
 #[test]
 fn an_older_day_answers_the_same_and_takes_new_calls() {
-    for older_version in [3, 4, 5] {
+    for older_version in [3, 4, 5, 6] {
         let (older, now) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         for folder in [older.path(), now.path()] {
             write(folder, 0..900);
@@ -166,5 +168,40 @@ fn an_older_day_answers_the_same_and_takes_new_calls() {
         assert_eq!(version(older.path()), schema::VERSION);
         assert_eq!(answers(older.path()), answers(now.path()));
         assert_eq!(answers(older.path()).0[10].totals.started, 1300);
+    }
+}
+
+#[test]
+fn an_older_day_takes_calls_with_other_numbers() {
+    let with = |n: i64| {
+        let other = OtherNumber {
+            role: NumberRole::DivertedFrom,
+            number: format!("+3312{n}"),
+            sent: format!("Diversion: <tel:+33-12{n}>"),
+        };
+        Call { numbers: vec![other], ..call(n) }
+    };
+    for older in [3, 4, 5, 6] {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), 0..900);
+        make_older(folder.path(), older);
+        let found = |text: &str| {
+            let store = Store::open(folder.path(), Access::Read).unwrap();
+            let filter = Some(Filter::parse(text).unwrap());
+            store.calls(&Query { filter, limit: 10_000, ..Query::default() }).unwrap().rows
+        };
+        assert_eq!((found("number:+33*").len(), found("number:+440017").len()), (0, 1));
+        assert_eq!(version(folder.path()), older, "a reader changes nothing");
+        // Into slices that are older, and into new ones.
+        let mut store = Store::open(folder.path(), Access::Write).unwrap();
+        let calls: Vec<Call> = (0..30).map(|n| with(n * 30 + 903)).collect();
+        store.write(&Rows { calls: calls.clone(), ..Rows::default() }).unwrap();
+        store.commit().unwrap();
+        drop(store);
+        assert_eq!(version(folder.path()), schema::VERSION);
+        assert_eq!(found("number:+33*").len(), 30);
+        assert_eq!(found(&format!("number:{}", calls[3].numbers[0].number)), [calls[3].clone()]);
+        assert_eq!(found("number:+440017"), [call(17)]);
+        assert_eq!(found("number:*17 and not number:+33*").len(), 9);
     }
 }

@@ -7,6 +7,7 @@ use crate::output::csv;
 use crate::pager::Paged;
 use crate::search::{self, Range, TABLE_ROWS_DEFAULT};
 use crate::show::call_list::{self, Verdicts};
+use crate::show::call_page;
 use crate::show::text::{Line, Style, clean, wrap};
 use crate::show::{figure, table};
 use crate::terminal::Terminal;
@@ -167,12 +168,13 @@ pub fn parse(text: &str, zone: &TimeZone) -> Result<Option<Filter>, Failure> {
 }
 
 /// The columns of `--csv`: names as in JSON.
-const CSV: [&str; 19] = [
+const CSV: [&str; 20] = [
     "id",
     "sip_call_id",
     "state",
     "from",
     "to",
+    "numbers",
     "start",
     "answer",
     "end",
@@ -198,6 +200,7 @@ fn csv_line(call: &Call) -> String {
         json::state_name(call.state).to_owned(),
         call.from.clone(),
         call.to.clone(),
+        call.numbers.iter().map(call_page::other_number).collect::<Vec<_>>().join("; "),
         time(Some(call.start_ns)),
         time(call.answer_ns),
         time(call.end_ns),

@@ -5,7 +5,7 @@ use super::text::{Line, Style, clean, wrap};
 use crate::terminal::Terminal;
 use trunkline_store::checked::checked;
 use trunkline_store::json;
-use trunkline_store::row::{Call, CallState, Direction, Hangup, Verdict};
+use trunkline_store::row::{Call, CallState, Direction, Hangup, OtherNumber, Verdict};
 
 /// Columns of the names on the left of the page.
 const NAME_WIDTH: usize = 10;
@@ -22,6 +22,9 @@ pub fn summary(call: &Call, terminal: &Terminal) -> Vec<Line> {
     fact("Call-ID", call.sip_call_id.clone(), Style::Plain);
     fact("From", party(&call.from, &call.from_uri, &format!("{}", call.src)), Style::Plain);
     fact("To", party(&call.to, &call.to_uri, &format!("{}", call.dst)), Style::Plain);
+    for one in &call.numbers {
+        fact("", format!("{} ({})", other_number(one), one.sent), Style::Plain);
+    }
     if !call.user_agent.is_empty() {
         fact("Agent", call.user_agent.clone(), Style::Plain);
     }
@@ -117,6 +120,11 @@ fn party(user: &str, uri: &str, at: &str) -> String {
         (true, false) => format!("<{uri}> at {at}"),
         _ => format!("{user} <{uri}> at {at}"),
     }
+}
+
+/// `diverted-from +442079460114`.
+pub fn other_number(one: &OtherNumber) -> String {
+    format!("{} {}", json::number_role_name(one.role), one.number)
 }
 
 /// `completed, 200 OK, the caller hung up`.

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
-use trunkline_store::row::Call;
+use trunkline_store::row::{Call, OtherNumber};
 use trunkline_store::time::{Day, rfc3339};
 use trunkline_store::{Cursor, Query, json};
 use utoipa::IntoParams;
@@ -53,7 +53,7 @@ pub struct CsvAsk {
 type Column = (&'static str, fn(&Call) -> String);
 
 /// The columns: names as in JSON.
-pub const COLUMNS: [Column; 26] = [
+pub const COLUMNS: [Column; 27] = [
     ("id", |c| c.id.to_string()),
     ("sip_call_id", |c| c.sip_call_id.clone()),
     ("state", |c| json::state_name(c.state).to_owned()),
@@ -61,6 +61,10 @@ pub const COLUMNS: [Column; 26] = [
     ("to", |c| c.to.clone()),
     ("from_uri", |c| c.from_uri.clone()),
     ("to_uri", |c| c.to_uri.clone()),
+    ("numbers", |c| {
+        let one = |one: &OtherNumber| format!("{} {}", json::number_role_name(one.role), one.number);
+        c.numbers.iter().map(one).collect::<Vec<_>>().join("; ")
+    }),
     ("start", |c| rfc3339(c.start_ns)),
     ("ringing", |c| c.ringing_ns.map_or_else(String::new, rfc3339)),
     ("answer", |c| c.answer_ns.map_or_else(String::new, rfc3339)),

@@ -46,6 +46,17 @@ pub struct Candidate {
     pub start: String,
 }
 
+/// A number of a call beside those of From and To.
+#[derive(Serialize, ToSchema)]
+pub struct OtherNumber {
+    /// What it says about the call.
+    pub role: NumberRole,
+    /// The number, as `from` of the call.
+    pub number: String,
+    /// Name and value of the header field, as sent.
+    pub sent: String,
+}
+
 /// One call.
 #[derive(Serialize, ToSchema)]
 pub struct Call {
@@ -55,14 +66,16 @@ pub struct Call {
     pub sip_call_id: String,
     /// How it ended.
     pub state: CallState,
-    /// User part of From.
+    /// User part of From; a telephone number without separators and parameters.
     pub from: String,
-    /// User part of To.
+    /// User part of To, likewise.
     pub to: String,
     /// URI of From.
     pub from_uri: String,
     /// URI of To.
     pub to_uri: String,
+    /// Numbers beside these that its INVITEs name.
+    pub numbers: Vec<OtherNumber>,
     /// First message.
     #[schema(format = DateTime)]
     pub start: String,
@@ -147,6 +160,18 @@ pub enum CallState {
     Answered,
     Completed,
     JoinedMidCall,
+}
+
+/// What a number beside those of From and To says.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NumberRole {
+    /// Who calls, as the network says: P-Asserted-Identity, P-Preferred-Identity, Remote-Party-ID.
+    Asserted,
+    /// Who is asked for: the Request-URI.
+    Requested,
+    /// Who was called before the call was diverted: Diversion, History-Info.
+    DivertedFrom,
 }
 
 /// Who hung up.

@@ -38,7 +38,7 @@ const NOBODY: [&str; 8] =
 
 /// Masks a call with its ladder and streams.
 pub fn call(c: &mut Call) {
-    let scrub = Scrub::of_uris(&[&c.from, &c.to], &[&c.from_uri, &c.to_uri]);
+    let scrub = of_call(c);
     let reason = scrub.text(Kind::Wire, &c.reason);
     if let Some(verdict) = &mut c.verdict {
         verdict.text = scrub.sentence(&verdict.text, &c.reason, &reason);
@@ -54,12 +54,27 @@ pub fn call(c: &mut Call) {
     }
     (c.from_uri, c.to_uri) = (uri(&c.from_uri, &scrub), uri(&c.to_uri, &scrub));
     (c.from, c.to) = (user(&c.from), user(&c.to));
+    for one in &mut c.numbers {
+        // Of what was sent, its parameters may hold numbers, too.
+        let name = one.sent.split_once(": ").map_or("", |(name, _)| name);
+        one.sent = format!("{name}: {}", uri(one.sent.get(name.len() + 2..).unwrap_or_default(), &scrub));
+        one.number = user(&one.number);
+    }
+}
+
+/// With all numbers of a call.
+fn of_call(c: &Call) -> Scrub {
+    let others = || c.numbers.iter();
+    let users: Vec<&str> = [&*c.from, &*c.to].into_iter().chain(others().map(|one| &*one.number)).collect();
+    let sent = others().filter_map(|one| one.sent.split_once(": ")).map(|(_, value)| value);
+    let uris: Vec<&str> = [&*c.from_uri, &*c.to_uri].into_iter().chain(sent).collect();
+    Scrub::of_uris(&users, &uris)
 }
 
 /// From, To and verdict of a call, masked, and no work for what else it carries.
 pub fn brief(c: &Call) -> (String, String, Option<String>) {
     let verdict = c.verdict.as_ref().map(|verdict| {
-        let scrub = Scrub::of_uris(&[&c.from, &c.to], &[&c.from_uri, &c.to_uri]);
+        let scrub = of_call(c);
         scrub.sentence(&verdict.text, &c.reason, &scrub.text(Kind::Wire, &c.reason))
     });
     (user(&c.from), user(&c.to), verdict)

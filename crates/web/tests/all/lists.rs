@@ -1,6 +1,6 @@
 //! Lists: every row once, by page, by filter, as comma-separated values.
 
-use crate::world::{CALLS, SCRIPT, SQL, World};
+use crate::world::{CALLS, Made, SCRIPT, SQL, World};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use trunkline_web::auth::Role;
@@ -158,4 +158,28 @@ fn what_a_filter_may_ask_is_listed() {
     let fields = world.signed_in(Role::Viewer).get("/calls/fields").ok(200);
     let state = fields.as_array().unwrap().iter().find(|f| f["name"] == "state").unwrap();
     assert!(state["values"].as_array().unwrap().contains(&"completed".into()));
+}
+
+#[test]
+fn a_number_behind_from_is_found_and_masked() {
+    let ask = "filter=number:%2B4989987654321";
+    let world = World::new();
+    let client = world.signed_in(Role::Support);
+    let found = client.get(&format!("/calls?{ask}")).ok(200);
+    let [call] = &found["calls"].as_array().unwrap()[..] else { panic!("{found}") };
+    assert_eq!(call["numbers"][0]["number"], "+4989987654321");
+    assert!(call["numbers"][0]["sent"].as_str().unwrap().contains("<tel:+49-89-987654321;ext=98765>"), "{call}");
+    let table = crate::client::text(&client.get(&format!("/calls.csv?{ask}")).body);
+    assert!(table.contains("asserted +4989987654321"), "{table}");
+    // Masked for all but the administrator, who may export all the same.
+    let options = |o: &mut trunkline_web::Options| o.auth.mask_below = Role::Administrator;
+    let world = World::made(Made { options: Box::new(options), ..Made::default() });
+    let client = world.signed_in(Role::Support);
+    let id = call["id"].as_str().unwrap();
+    for path in [format!("/calls?{ask}"), format!("/calls/{id}"), format!("/calls.csv?{ask}")] {
+        let text = crate::client::text(&client.get(&path).body);
+        assert!(text.contains("+4989*****21") && !text.contains("98765") && !text.contains("Bob"), "{path}: {text}");
+    }
+    client.get("/calls?filter=number:%2B4989*").problem(403, "forbidden");
+    client.get("/calls?filter=not%20number:*21").problem(403, "forbidden");
 }

@@ -225,6 +225,7 @@ pub fn call(n: i64) -> Call {
         from,
         to: "1001".into(),
         to_uri: "sip:1001@example.com".into(),
+        numbers: if n == 3 { vec![asserted()] } else { vec![] },
         start_ns,
         ringing_ns: Some(start_ns + SECOND_NS),
         answer_ns: answered.then_some(start_ns + 2 * SECOND_NS),
@@ -248,6 +249,12 @@ pub fn call(n: i64) -> Call {
         sip_call_id,
         ..Call::default()
     }
+}
+
+/// What the network says of the caller of call 3.
+fn asserted() -> OtherNumber {
+    let sent = "P-Asserted-Identity: \"Bob 987654321\" <tel:+49-89-987654321;ext=98765>".into();
+    OtherNumber { role: NumberRole::Asserted, number: "+4989987654321".into(), sent }
 }
 
 fn fill(folder: &Path) {

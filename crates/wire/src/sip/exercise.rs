@@ -3,6 +3,7 @@
 use super::stream::{MESSAGE_OCTETS_MAX, Splitter};
 use super::{Header, Uri, looks_like_sip, scan, unfold};
 use crate::multipart;
+use std::borrow::Cow;
 
 /// One message, whole and cut.
 pub fn sip(octets: &[u8]) {
@@ -68,9 +69,14 @@ pub fn sip_uri(octets: &[u8]) {
     let mut odd = super::Oddities::NONE;
     uri.check(&mut odd);
     assert!(uri.core.len() <= octets.len() && uri.user.len() <= octets.len());
+    // A number that was read reads the same again.
+    let number = uri.number();
+    if uri.scheme == super::Scheme::Tel {
+        assert_eq!(super::number::plain(Cow::Borrowed(&number), true), number);
+    }
     let _ = (
         uri.user_text(),
-        uri.phone(),
+        uri.number_params().count(),
         uri.host.address(),
         uri.params.count(),
         super::uri::headers(uri.headers).count(),

@@ -16,6 +16,7 @@ mod header;
 mod message;
 mod method;
 mod name_addr;
+pub mod number;
 mod oddity;
 mod scan;
 mod start_line;

@@ -128,16 +128,9 @@ impl<'a> Uri<'a> {
         Uri { scheme, core, user, password: None, host: HostPort::default(), params: Params::default(), headers: &[] }
     }
 
-    /// The user part with escapes resolved, without the parameters that some senders put into it
-    /// (`sip:+123;phone-context=x@host`).
+    /// The user part with escapes resolved; see [`Uri::number`] for what people search for.
     pub fn user_text(&self) -> Cow<'a, str> {
         unescape(self.user)
-    }
-
-    /// The user part as a telephone number (RFC 3966 section 5.1.1): an optional `+`, then digits, `*`, `#`, letters A
-    /// to D, without the visual separators `-.()` and without parameters. None if it is not a number.
-    pub fn phone(&self) -> Option<String> {
-        phone(&self.user_text())
     }
 
     /// Names what is odd about it.
@@ -222,21 +215,6 @@ fn tel<'a>(text: &'a [u8], rest: &'a [u8]) -> Uri<'a> {
     let mut uri = Uri::opaque(Scheme::Tel, &text[..text.len() - rest.len() + end], &rest[..end]);
     uri.params = Params::new(&rest[end..]);
     uri
-}
-
-/// A telephone number without visual separators and parameters, or none. See [`Uri::phone`].
-pub fn phone(user: &str) -> Option<String> {
-    let number = user.split(';').next().unwrap_or_default();
-    let mut out = String::with_capacity(number.len());
-    for (i, c) in number.chars().enumerate() {
-        match c {
-            '+' if i == 0 => out.push(c),
-            '0'..='9' | '*' | '#' | 'A'..='D' | 'a'..='d' => out.push(c),
-            '-' | '.' | '(' | ')' | ' ' => {}
-            _ => return None,
-        }
-    }
-    out.bytes().any(|o| o.is_ascii_digit() || matches!(o, b'*' | b'#')).then_some(out)
 }
 
 fn is_user_octet(o: u8) -> bool {
@@ -383,14 +361,5 @@ mod tests {
         let uri = Uri::parse(b"sip:user;par=u%40example.net@example.com");
         assert_eq!(uri.user, b"user;par=u%40example.net");
         assert_eq!(Uri::parse(b"sip:user@corp.example@10.0.0.1;lr").host.host, b"10.0.0.1");
-    }
-
-    #[test]
-    fn phone_numbers_lose_their_separators() {
-        assert_eq!(Uri::parse(b"tel:+1-201-555-0123;phone-context=x").phone().as_deref(), Some("+12015550123"));
-        assert_eq!(Uri::parse(b"sip:+1(650)555.1234;isub=2@gw.example").phone().as_deref(), Some("+16505551234"));
-        assert_eq!(Uri::parse(b"sip:%2B4420@gw").phone().as_deref(), Some("+4420"));
-        assert_eq!(Uri::parse(b"sip:alice@gw").phone(), None);
-        assert_eq!(Uri::parse(b"sip:*97@gw").phone().as_deref(), Some("*97"));
     }
 }

@@ -4,7 +4,7 @@ import { A } from "@solidjs/router";
 import { For, Show, type JSX } from "solid-js";
 import { addressOf, aliasOf } from "../../aliases";
 import { url } from "../../api/client";
-import type { CallWithLadder } from "../../api/types";
+import type { CallWithLadder, OtherNumber } from "../../api/types";
 import { duration } from "../../format";
 import { CopyButton, ShareButton } from "../../parts/copy";
 import { Icon, type IconName } from "../../parts/icon";
@@ -14,7 +14,7 @@ import { may } from "../../session";
 import { ms } from "../../time";
 import { ticket } from "./ticket";
 import type { View } from "./view";
-import { callsLike, hangupText, quoted, weightOf, withoutVerdict } from "./words";
+import { callsLike, hangupText, quoted, ROLES, weightOf, withoutVerdict } from "./words";
 import "./summary.css";
 
 const SIGNS: Record<string, IconName> = { good: "good", warn: "warn", bad: "bad", note: "note", none: "note" };
@@ -113,6 +113,7 @@ export function Facts(props: { view: View; up: boolean }): JSX.Element {
     <dl class="facts">
       <Party name="From" number={call().from} uri={call().from_uri} endpoint={call().src} call={call()} />
       <Party name="To" number={call().to} uri={call().to_uri} endpoint={call().dst} call={call()} />
+      <For each={call().numbers}>{(other) => <Other other={other} call={call()} />}</For>
       <Fact name="Start">
         <Time at={call().start} />
         <Show when={props.up}>
@@ -191,6 +192,23 @@ function Party(props: PartyProps): JSX.Element {
             </A>
           )}
         </Show>
+      </dd>
+    </div>
+  );
+}
+
+/** A number beside those of From and To, with the header field as it was sent. */
+function Other(props: { other: OtherNumber; call: CallWithLadder }): JSX.Element {
+  return (
+    <div class="fact party">
+      <dt>{ROLES[props.other.role]}</dt>
+      <dd>
+        <A href={callsLike(props.call, `number:${quoted(props.other.number)}`)} class="number num" title={`${props.other.sent}\nOpen the calls of this number`}>
+          {props.other.number}
+        </A>
+        <span class="muted clip" title={props.other.sent}>
+          {props.other.sent}
+        </span>
       </dd>
     </div>
   );

@@ -164,10 +164,12 @@ describe("a ticket", () => {
       pdd_ms: 1500, setup_ms: null, duration_ms: 61000, code: 200, reason: "OK", hangup: "caller", src: "10.0.0.1:5060", dst: "[2001:db8::1]:5060", user_agent: "Phone",
       mos: null, mos_range: { low: 3.1, high: 4.2 }, capture: { complete: false, lost_at_tap: 9, lost_at_tap_least: 2, lost_before_tap: 1, note: "a hole" },
       verdict: "One-way audio.", verdict_kind: "one-way-audio", verdict_packets: [3, 9], streams: [],
+      numbers: [{ role: "asserted", number: "+4420", sent: "P-Asserted-Identity: <tel:+44-20>" }, { role: "diverted-from", number: "bob", sent: "Diversion: <sip:bob@x>\n" }],
     } as unknown as Call;
     const text = ticket(call, { link: "https://t/calls/018f", alias: (endpoint) => (endpoint.startsWith("10.") ? "SBC" : undefined) });
     expect(text.split("\n")).toEqual([
       "Verdict:  One-way audio. [one-way-audio]", "Evidence: packets 3, 9", "From:     +44 at 10.0.0.1:5060 (SBC)", "To:       alice Verdict: fine at [2001:db8::1]:5060",
+      "Asserted: +4420 (P-Asserted-Identity: <tel:+44-20>)", "Diverted from: bob (Diversion: <sip:bob@x> )",
       "Ended:    completed, 200 OK, the caller hung up", "Start:    2026-11-20 10:00:00.000001 UTC", "Timing:   PDD 1.50 s, duration 1:01 min",
       "MOS:      3.10 to 4.20, depending on what the capture lost", "Agent:    Phone", "Capture:  not complete; lost before the tap 1, at the tap 2 to 9; a hole",
       "Call-ID:  x@y", "Call:     018f", "", "https://t/calls/018f", "",

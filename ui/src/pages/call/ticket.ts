@@ -4,6 +4,7 @@ import { addressOf } from "../../aliases";
 import type { Call, Stream } from "../../api/types";
 import { duration, percent, score, whole, scoreRange } from "../../format";
 import { ms, utc } from "../../time";
+import { ROLES } from "./words";
 
 export interface TicketOptions {
   /** Address of the page, to end with. */
@@ -22,6 +23,7 @@ export function ticket(call: Call, options: TicketOptions): string {
     ["Evidence", call.verdict_packets.length > 0 ? `packets ${call.verdict_packets.join(", ")}` : null],
     ["From", `${call.from} at ${at(call.src)}`],
     ["To", `${call.to} at ${at(call.dst)}`],
+    ...call.numbers.map(({ role, number, sent }): [string, string] => [ROLES[role], `${number} (${sent})`]),
     ["Ended", ended(call)],
     ["Start", utc(ms(call.start))],
     ["Answer", call.answer ? utc(ms(call.answer)) : null],
@@ -33,7 +35,7 @@ export function ticket(call: Call, options: TicketOptions): string {
     ["Call-ID", call.sip_call_id],
     ["Call", call.id],
   ];
-  const text = rows.flatMap(([name, value]) => (value ? [`${`${name}:`.padEnd(10)}${clean(value)}`] : []));
+  const text = rows.flatMap(([name, value]) => (value ? [`${`${name}:`.padEnd(9)} ${clean(value)}`] : []));
   call.streams.forEach((stream, index) => text.push(...streamLines(stream, index, at)));
   return [...text, "", options.link, ""].join("\n");
 }

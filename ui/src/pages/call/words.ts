@@ -1,6 +1,6 @@
 // Words of the page: how a call is called, what its verdict weighs, where its links go.
 
-import type { Call } from "../../api/types";
+import type { Call, OtherNumber } from "../../api/types";
 import { addressOf } from "../../aliases";
 import type { Meaning } from "../../format";
 import { ms, rfc3339 } from "../../time";
@@ -64,6 +64,9 @@ export function withoutVerdict(call: Pick<Call, "state" | "code" | "reason" | "c
       return "Nothing wrong was found: the call did not get further.";
   }
 }
+
+/** What a number beside those of From and To says about a call. */
+export const ROLES: Record<OtherNumber["role"], string> = { asserted: "Asserted", requested: "Asked for", "diverted-from": "Diverted from" };
 
 export const hangupText = (call: Pick<Call, "hangup">): string => (call.hangup === "none" ? "–" : `the ${call.hangup} hung up`);
 

@@ -82,6 +82,7 @@ describe("words without a field", () => {
     expect(filter("9ebb8c77a3abedb1-0@2001:db8:1::1e9")).toBe("callid:9ebb8c77a3abedb1-0@2001:db8:1::1e9");
     expect(filter("a84b4c76e66710f1f0a2")).toBe("callid:a84b4c76e66710f1f0a2*");
     expect(filter("sip:+4420@example.org")).toBe("number:+4420");
+    expect(filter("sip:%2B4420;npdi;rn=+4421@example.org")).toBe("number:+4420");
     expect(filter("Rejected")).toBe("state:rejected");
     expect(filter("5xx pcma")).toBe("code:5xx codec:PCMA");
   });

@@ -72,8 +72,9 @@ function number(word: string, knows: Knows): { test: string; why: string } {
   return { test: `number:*${plain.replace(/^0+(?=\d{6})/, "")}`, why: "numbers that end so" };
 }
 
-/** sip:+4420...@host: the number counts, whichever host wrote it. */
+/** sip:+4420...@host: the number counts, whichever host wrote it. Numbers are kept without escapes. */
 function uri(word: string): { test: string; why: string } {
   const user = /^\w+:([^@;]*)/.exec(word)?.[1] ?? word;
-  return { test: `number:${quote(user)}`, why: "user part of From or To" };
+  const plain = user.replace(/%[2-7][0-9a-f]/gi, (escape) => decodeURIComponent(escape));
+  return { test: `number:${quote(plain)}`, why: "a number of the call" };
 }

@@ -89,7 +89,8 @@ fn numbers_of_every_kind_are_found() {
         // Each number as caller and as callee, from the first second of the day to its last.
         let given = (0..96).map(|n| {
             let (from, to) = (NUMBERS[n % 32].to_owned(), NUMBERS[(n * 7 + n / 32) % 32].to_owned());
-            Call { from, to, ..begun(&call(if n == 95 { 86_399 } else { n as i64 * 300 })) }
+            let numbers = (0..n % 3).map(|k| asserted(NUMBERS[(n * 5 + k) % 32])).collect();
+            Call { from, to, numbers, ..begun(&call(if n == 95 { 86_399 } else { n as i64 * 300 })) }
         });
         let given: Vec<Call> = given.collect();
         for part in given.chunks(10) {
@@ -103,11 +104,33 @@ fn numbers_of_every_kind_are_found() {
 }
 
 #[test]
+fn a_number_is_found_beside_from_and_to() {
+    on_each(|open| {
+        let mut b = open(Access::Write);
+        store(&mut *b, &calls((0..50).map(call)));
+        for (filter, found) in [
+            ("number:+33129", 1),
+            // As it stands on a bill.
+            ("number:\"+33 12-9\"", 1),
+            ("number:+33*", 13),
+            ("number:*1249", 1),
+            ("caller:+33*", 0),
+            ("callee:+33129", 0),
+            ("number:+33* and not number:+33121", 12),
+            ("number:+33128", 0),
+        ] {
+            assert_eq!(filtered(&*b, filter).len(), found, "{filter}");
+        }
+    });
+}
+
+#[test]
 fn a_row_that_changes_its_numbers_is_found_by_the_new_ones() {
     on_each(|open| {
         let whole = call(7);
         let mut b = open(Access::Write);
-        let first = Call { from: "+4930111".into(), to: "bob".into(), ..begun(&whole) };
+        let numbers = vec![asserted("+4930222")];
+        let first = Call { from: "+4930111".into(), to: "bob".into(), numbers, ..begun(&whole) };
         // In one transaction with its first version, or in the next.
         for commit in [true, false] {
             b.write(&calls([first.clone(), call(8)])).unwrap();
@@ -115,7 +138,7 @@ fn a_row_that_changes_its_numbers_is_found_by_the_new_ones() {
                 b.commit().unwrap();
             }
             store(&mut *b, &calls([whole.clone()]));
-            for gone in ["caller:+4930111", "caller:+4930*", "callee:bob", "number:*0111"] {
+            for gone in ["caller:+4930111", "caller:+4930*", "callee:bob", "number:*0111", "number:+4930222"] {
                 assert_eq!(filtered(&*b, gone), [], "{gone}");
             }
             for there in [&*format!("caller:{}", whole.from), "callee:\\*21\\*7#", "callid:7@example.com"] {

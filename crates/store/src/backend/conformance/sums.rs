@@ -7,7 +7,7 @@ use crate::summary::{Summary, SummaryQuery};
 use crate::time::MINUTE_NS;
 use std::time::Duration;
 
-const FILTERS: [&str; 26] = [
+const FILTERS: [&str; 28] = [
     "state:completed",
     "not state:completed",
     "code:4xx",
@@ -29,6 +29,8 @@ const FILTERS: [&str; 26] = [
     "src:10.0.3.0/24 or dst:10.0.0.9",
     "ip:2001:db8::2",
     "number:*7",
+    "number:+331* and mos<3",
+    "not number:+33121",
     "caller:+4420700* and not callee:\\*21\\*1*",
     "callee:\\*21\\*77# or caller:+44207000088",
     "ssrc:34",

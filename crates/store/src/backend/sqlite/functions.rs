@@ -18,6 +18,7 @@ pub fn register(conn: &Connection) -> Result<()> {
         matching(c, |p, codecs| worst::codec_names(codecs).any(|name| p.matches(name)))
     })?;
     conn.create_scalar_function("has_host", 3, pure, has_host)?;
+    conn.create_scalar_function("has_number", 2, pure, has_number)?;
     conn.create_scalar_function("uuid", 1, pure, uuid)?;
     conn.create_scalar_function("utc", 1, pure, |c| Ok(c.get::<Option<i64>>(0)?.map(rfc3339)))?;
     conn.create_scalar_function("endpoint", 1, pure, |c| {
@@ -53,6 +54,13 @@ fn has_host(c: &Context<'_>) -> Result<bool> {
     Ok(detail::hosts_of_call(detail).is_ok_and(|hosts| hosts.into_iter().any(|h| network.contains(h))))
 }
 
+/// `has_number(pattern, detail)`: whether a number beside those of From and To matches.
+fn has_number(c: &Context<'_>) -> Result<bool> {
+    let pattern = c.get_or_create_aux(0, |value| value.as_str().map(Pattern::parse).map_err(Error::from))?;
+    let numbers = detail::numbers_of_call(blob(c, 1).unwrap_or_default()).unwrap_or_default();
+    Ok(numbers.iter().any(|one| pattern.matches(&one.number)))
+}
+
 fn uuid(c: &Context<'_>) -> Result<Option<String>> {
     let octets = blob(c, 0).and_then(|o| <[u8; 16]>::try_from(o).ok());
     Ok(octets.map(|o| trunkline_kit::Id::from_octets(o).to_string()))
@@ -70,6 +78,7 @@ fn part_of_call(c: &Context<'_>) -> Result<Value> {
     Ok(match c.get_raw(0).as_str().unwrap_or_default() {
         "from_uri" => some(call.from_uri),
         "to_uri" => some(call.to_uri),
+        "numbers" => some(call.numbers.into_iter().map(|one| one.number).collect::<Vec<_>>().join(", ")),
         "reason" => some(call.reason),
         "complete" => Value::Integer(i64::from(call.capture.complete)),
         "lost_at_tap" => Value::Integer(call.capture.lost_at_tap as i64),

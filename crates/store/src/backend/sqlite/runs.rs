@@ -46,17 +46,19 @@ fn slice_of(part: i64) -> i64 {
 /// Entries that wait for the commit.
 #[derive(Default)]
 pub struct Waiting {
-    slices: BTreeMap<i64, [Vec<u128>; 3]>,
+    slices: BTreeMap<i64, [Vec<u128>; KINDS.len()]>,
     calls: usize,
 }
 
 impl Waiting {
-    /// Takes the entries of a call under its key, with the words of its numbers.
+    /// Takes the entries of a call under its key, with the words of From and To.
     pub fn add(&mut self, call: &Call, [caller, callee]: [u64; 2], key: i64) {
         let slice = self.slices.entry(key::slice(key)).or_default();
         for (entries, word) in slice.iter_mut().zip([caller, callee, entry::call_id_word(&call.sip_call_id)]) {
             entries.push(entry::entry(word, key));
         }
+        let others = call.numbers.iter().map(|one| entry::entry(entry::number_word(&one.number), key));
+        slice[Kind::Other as usize].extend(others);
         self.calls += 1;
     }
 
@@ -73,7 +75,7 @@ impl Waiting {
     /// Lays them down in the transaction.
     pub fn lay_down(&mut self, conn: &Connection) -> Result<()> {
         for (slice, kinds) in core::mem::take(self).slices {
-            for (kind, entries) in KINDS.into_iter().zip(kinds) {
+            for (kind, entries) in KINDS.into_iter().zip(kinds).filter(|(_, entries)| !entries.is_empty()) {
                 lay_down(conn, slice, kind, entries, Merge::Smaller)?;
             }
         }

@@ -14,6 +14,9 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Result};
 /// The table.
 pub const TABLE: &str = "CREATE TABLE slices (slice INTEGER PRIMARY KEY, octets BLOB NOT NULL);\n";
 
+/// Kinds of entries whose runs are noted in front; those of the others follow at the end.
+const KINDS_FIRST: usize = 3;
+
 /// A slice that has calls.
 pub struct Slice {
     /// Its number in the day.
@@ -50,13 +53,20 @@ impl Slice {
         let mut from = Unpack::new(octets);
         let is_older = from.uint()? != 0;
         let mut runs: [Vec<RunPlace>; KINDS.len()] = Default::default();
-        for runs in &mut runs {
+        let read = |runs: &mut Vec<RunPlace>, from: &mut Unpack<'_>| {
             for _ in 0..from.count()? {
                 runs.push(RunPlace { number: from.small()?, parts: from.small()? });
             }
-        }
+            Ok(())
+        };
+        let (first, others) = runs.split_at_mut(KINDS_FIRST);
+        first.iter_mut().try_for_each(|runs| read(runs, &mut from))?;
         let parts = from.small()?;
         let ranges = if is_older { None } else { Some(Ranges::read(&mut from)?) };
+        // Written only where there are some, and by no version before schema::VERSION_NUMBERS.
+        if !from.is_empty() {
+            others.iter_mut().try_for_each(|runs| read(runs, &mut from))?;
+        }
         Ok(Slice { number, is_older, noted: Some(Noted { runs, parts, ranges }) })
     }
 }
@@ -65,16 +75,21 @@ impl Noted {
     fn octets(&self) -> Vec<u8> {
         let mut out = vec![];
         out.uint(u64::from(self.ranges.is_none()));
-        for runs in &self.runs {
+        let write = |runs: &Vec<RunPlace>, out: &mut Vec<u8>| {
             out.uint(runs.len() as u64);
             for run in runs {
                 out.uint(run.number.unsigned_abs());
                 out.uint(run.parts as u64);
             }
-        }
+        };
+        let (first, others) = self.runs.split_at(KINDS_FIRST);
+        first.iter().for_each(|runs| write(runs, &mut out));
         out.uint(self.parts as u64);
         if let Some(ranges) = &self.ranges {
             ranges.write(&mut out);
+        }
+        if others.iter().any(|runs| !runs.is_empty()) {
+            others.iter().for_each(|runs| write(runs, &mut out));
         }
         out
     }
@@ -163,12 +178,20 @@ mod tests {
         let places = |n| (0..n).map(|number| RunPlace { number, parts: 70 - number as usize }).collect::<Vec<_>>();
         let range = Range { least: 0, greatest: u64::MAX, least_some: 7 };
         for ranges in [None, Some(Ranges([range; COLUMNS])), Some(Ranges::of([].into_iter()))] {
-            let noted = Noted { runs: [places(3), places(0), places(1)], parts: 17, ranges };
-            let octets = noted.octets();
-            let slice = Slice::read(5, &octets).unwrap();
-            assert_eq!((slice.number, slice.is_older, slice.noted), (5, noted.ranges.is_none(), Some(noted)));
-            for end in 0..octets.len() {
-                assert!(Slice::read(5, &octets[..end]).is_err(), "{end}");
+            let noted = |others| Noted {
+                runs: [places(3), places(0), places(1), places(others)],
+                parts: 17,
+                ranges: ranges.clone(),
+            };
+            // Without other numbers nothing is noted of their runs, as by versions that knew none.
+            let before = noted(0).octets().len();
+            for others in [0, 2] {
+                let octets = noted(others).octets();
+                let slice = Slice::read(5, &octets).unwrap();
+                assert_eq!((slice.number, slice.is_older, slice.noted), (5, ranges.is_none(), Some(noted(others))));
+                for end in (0..octets.len()).filter(|end| *end != before) {
+                    assert!(Slice::read(5, &octets[..end]).is_err(), "{end}");
+                }
             }
         }
     }

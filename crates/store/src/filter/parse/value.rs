@@ -3,9 +3,11 @@
 use super::{Operator, Written};
 use crate::filter::error::suggestion;
 use crate::filter::field::{Field, FieldHelp, Kind};
+use crate::filter::pattern::Pattern;
 use crate::filter::quantity;
 use crate::filter::test::{Compare, Network, Test};
 use crate::time::{SECOND_NS, Zone, parse_span_in};
+use trunkline_wire::sip::number::sought;
 use trunkline_wire::{Address, Endpoint};
 
 /// Half of the last decimal that is shown: scores and shares are equal if they look equal.
@@ -15,7 +17,7 @@ const AS_SHOWN: f64 = 0.0005;
 pub fn test(help: &FieldHelp, operator: Operator, written: &Written, zone: Zone<'_>) -> Result<Test, String> {
     let (field, plain) = (help.field, written.plain.as_str());
     Ok(match help.kind {
-        Kind::Text => Test::Text { field, pattern: written.pattern.clone() },
+        Kind::Text => Test::Text { field, pattern: text(field, &written.pattern) },
         Kind::Name(names) => named(field, names, written)?,
         Kind::Code => Test::Whole { field, all: code(operator, plain)? },
         Kind::Score => Test::Real { field, all: score(operator, plain)? },
@@ -26,6 +28,14 @@ pub fn test(help: &FieldHelp, operator: Operator, written: &Written, zone: Zone<
         Kind::Address => Test::Host { field, network: network(plain)? },
         Kind::Ssrc => Test::Ssrc(ssrc(plain)?),
     })
+}
+
+/// Numbers are kept without visual separators, and are sought so.
+fn text(field: Field, pattern: &Pattern) -> Pattern {
+    match field {
+        Field::Caller | Field::Callee | Field::Number => Pattern::parse(&sought(&pattern.text())),
+        _ => pattern.clone(),
+    }
 }
 
 fn named(field: Field, names: &'static [&'static str], written: &Written) -> Result<Test, String> {

@@ -4,7 +4,7 @@ use super::*;
 use crate::auth::refusal::Refusal;
 use proptest::prelude::*;
 use trunkline_store::filter::Filter;
-use trunkline_store::row::{Message, Verdict};
+use trunkline_store::row::{Message, NumberRole, OtherNumber, Verdict};
 
 #[test]
 fn numbers_and_names_have_their_shapes() {
@@ -51,6 +51,19 @@ fn a_call(from: &str, to: &str) -> Call {
         to: to.to_owned(),
         from_uri: format!("sip:{from}@10.0.0.1"),
         to_uri: format!("tel:{to}"),
+        numbers: vec![
+            OtherNumber {
+                role: NumberRole::Asserted,
+                number: "+4989987654321".to_owned(),
+                sent: "P-Asserted-Identity: \"Dr. +49-89-987654321\" <tel:+49-89-987654321;ext=5;rn=+4989111222333>"
+                    .to_owned(),
+            },
+            OtherNumber {
+                role: NumberRole::DivertedFrom,
+                number: "bob".to_owned(),
+                sent: "History-Info: <sip:bob@example.com?Reason=SIP>;index=1".to_owned(),
+            },
+        ],
         sip_call_id: format!("{from}-17@10.0.0.1"),
         reason: format!("{to} is not here"),
         user_agent: format!("Gateway/{from}"),
@@ -80,6 +93,7 @@ fn texts(c: &Call) -> Vec<String> {
     all.extend([c.reason.clone(), c.user_agent.clone(), c.capture.note.clone(), c.ladder.texts.clone()]);
     all.extend(c.verdict.iter().map(|v| v.text.clone()));
     all.extend(c.files.iter().cloned());
+    all.extend(c.numbers.iter().flat_map(|one| [one.number.clone(), one.sent.clone()]));
     all.extend(c.streams.iter().flat_map(|s| [s.codec.clone(), s.dtmf.clone()]));
     all
 }
@@ -98,6 +112,23 @@ fn a_masked_call_reads_well() {
     assert_eq!(c.streams[0].dtmf, "hidden");
     assert_eq!(c.streams[0].codec, "PCMA, telephone-event");
     assert_eq!(c.from_uri, "sip:+4420*****34@10.0.0.1");
+}
+
+#[test]
+fn numbers_beside_from_and_to_are_masked_everywhere() {
+    let mut c = a_call("anonymous", "+390612345678");
+    c.reason = "forwarded by bob, 089987654321 on behalf of +49 89 987 654 321".to_owned();
+    c.verdict = Some(Verdict { text: format!("Refused: {}", c.reason), ..Verdict::default() });
+    let (_, _, brief) = brief(&c);
+    call(&mut c);
+    for text in texts(&c).iter().chain(&brief) {
+        assert!(!["98765", "987 654", "11122", "bob"].iter().any(|part| text.contains(part)), "{text}");
+    }
+    let numbers: Vec<_> = c.numbers.iter().map(|one| (one.number.as_str(), one.sent.as_str())).collect();
+    assert_eq!(
+        numbers,
+        [("+4989*****21", "P-Asserted-Identity: tel:+4989*****21"), ("b*****", "History-Info: sip:b*****@example.com")]
+    );
 }
 
 #[test]
