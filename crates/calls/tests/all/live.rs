@@ -7,6 +7,7 @@ use trunkline_calls::classify::lane_of;
 use trunkline_calls::job::{Progress, ReadOptions, Sink, read};
 use trunkline_calls::join::{Joiner, Names};
 use trunkline_calls::live::{Epoch, Front, Gatherer, Owner};
+use trunkline_calls::unread::{Protocol, Unread};
 use trunkline_capture::{Batch, FileSource, Packet};
 use trunkline_sim::{Preset, Settings};
 use trunkline_store::row::Rows;
@@ -174,4 +175,23 @@ fn a_tap_that_loses_is_found_live() {
 fn impaired_calls_are_the_same_live() {
     let (_folder, file) = world(&Settings { calls: 80, ..Settings::preset(Preset::Impaired) });
     compare(&file);
+}
+
+/// Media of one of two calls is inside TURN: it is named and told in time, in whichever lanes it comes.
+#[test]
+fn what_is_not_analysed_is_the_same_live() {
+    let Some(file) = crate::reported::case("c21") else { return };
+    compare(&file);
+    let options = ReadOptions { files: vec![file.clone()], threads: 1, expansion: None };
+    let summary = read(&options, &mut Gathered::default(), &Progress::default()).unwrap();
+    let mut seen = Unread::default();
+    for packets in by_lane(&file, 3) {
+        let mut front = Front::new(0, Box::new(|_| true));
+        front.take(batch_of(&packets), |_, _, _, _| {});
+        seen.add(&front.unread());
+    }
+    for protocol in [Protocol::TurnMedia, Protocol::Turn, Protocol::Stun] {
+        assert_eq!(seen.row(protocol), summary.unread.row(protocol), "{protocol:?}");
+    }
+    assert!(seen.row(Protocol::TurnMedia).packets > 100);
 }

@@ -24,18 +24,24 @@ fn rows(case: &str) -> Option<Rows> {
     read(case).map(|(rows, _)| rows)
 }
 
-fn read(case: &str) -> Option<(Rows, Summary)> {
+/// The file of a case; none where the shared cases are absent.
+pub fn case(name: &str) -> Option<PathBuf> {
     let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let shared = std::env::var_os("TRUNKLINE_SHARED").map_or_else(beside, PathBuf::from);
-    let file = shared.join("cases/voip").join(case).with_extension("pcap.gz");
+    let file = shared.join("cases/voip").join(name).with_extension("pcap.gz");
     if !file.exists() {
         println!("SKIPPED: no shared cases");
         return None;
     }
+    Some(file)
+}
+
+fn read(name: &str) -> Option<(Rows, Summary)> {
+    let file = case(name)?;
     let (one, summary) = read_rows(&file, 1);
     let (three, other) = read_rows(&file, 3);
-    assert!(one == three, "{case}: three threads read it otherwise");
-    assert_eq!(format!("{:?}", summary.unread), format!("{:?}", other.unread), "{case}: with three threads");
+    assert!(one == three, "{name}: three threads read it otherwise");
+    assert_eq!(format!("{:?}", summary.unread), format!("{:?}", other.unread), "{name}: with three threads");
     Some((one, summary))
 }
 
