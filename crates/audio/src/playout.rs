@@ -23,12 +23,17 @@ pub struct Playout {
 
 impl Default for Playout {
     fn default() -> Self {
-        let none = f64::INFINITY;
-        Playout { limit: none, least: none, least_before: none, late_least: none, late_run: 0 }
+        Playout::NONE
     }
 }
 
 impl Playout {
+    /// A buffer that no packet came to yet.
+    pub const NONE: Playout = {
+        let none = f64::INFINITY;
+        Playout { limit: none, least: none, least_before: none, late_least: none, late_run: 0 }
+    };
+
     /// Takes a packet whose transit is `transit_ms` (arrival less media time, from any fixed origin); whether it came
     /// too late to be played.
     #[inline]
@@ -51,12 +56,6 @@ impl Playout {
             self.least = f64::INFINITY;
             self.limit = self.least_before + DEPTH_MS;
         }
-    }
-
-    /// The least transit that is remembered: the fastest way of the last ten to twenty seconds. Infinite before the
-    /// first packet.
-    pub fn floor_ms(&self) -> f64 {
-        self.least.min(self.least_before)
     }
 
     /// The least transit since the last [`Playout::roll`]; none if no packet came.

@@ -607,7 +607,6 @@ impl Analyzer {
 
     #[cold]
     fn end_interval(&mut self, at_ns: i64) -> Option<StreamInterval> {
-        self.end_rise();
         let ended = self.interval();
         self.scores.add(self.interval_scores(), INTERVAL_NS as f64 * 1e-9);
         self.timing.end_interval(self.interval_end_ns().wrapping_sub(self.first_ns) as f64 * 1e-9);

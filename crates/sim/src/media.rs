@@ -6,7 +6,7 @@ use crate::plot::Plot;
 use crate::random::Random;
 use crate::scene::{Host, Party, Scene};
 use crate::script::Media;
-use crate::stream::Spec;
+use crate::stream::{Prompt, Spec};
 use crate::truth::Who;
 
 /// The first stream of a call that changes its SSRC at once lives this long.
@@ -21,6 +21,8 @@ pub(crate) fn streams(scene: &Scene, plot: &Plot, media: &Media, rtcp: bool, ran
             (spec.start_ns, spec.stop_ns, spec.rtcp) = (start_ns, stop_ns, rtcp);
             if side == 0 {
                 spec.digits = digits(plot, media, stop_ns, random);
+            } else if plot.prompts {
+                play(&mut spec, random);
             }
             specs.push(spec);
         }
@@ -59,6 +61,7 @@ fn spec(scene: &Scene, plot: &Plot, media: &Media, from: Party) -> Spec {
         map: there.map,
         change: media.change.filter(|_| !strange).map(|(codec, at)| (at[side], codec)),
         digits: Vec::new(),
+        prompts: Vec::new(),
         discontinuous: scene.discontinuous,
         impairment: plot.impairments[side],
         path_ns,
@@ -78,6 +81,40 @@ fn digits(plot: &Plot, media: &Media, stop_ns: i64, random: &mut Random) -> Vec<
     let Some(answer_ns) = media.answer_ns else { return Vec::new() };
     let at = |n: u8| answer_ns + 2_000_000_000 + i64::from(n) * 400_000_000;
     (0..plot.digits).map(|n| (at(n), random.below(12) as u8)).filter(|(at, _)| at + 500_000_000 < stop_ns).collect()
+}
+
+/// A prompt each few seconds, as media servers play them: at another base of timestamps, with numbers of its own for the
+/// time of one prompt, or after a pause that is not counted.
+fn play(spec: &mut Spec, random: &mut Random) {
+    let held = !spec.pauses.is_empty();
+    let clock = i64::from(spec.codec.clock_rate());
+    let ptime_ns = i64::from(spec.ptime_ms) * 1_000_000;
+    let (mut timestamps, mut numbers) = (0i64, 0u16);
+    let mut at_ns = spec.start_ns;
+    loop {
+        at_ns += random.between(1_500_000_000, 6_000_000_000);
+        if at_ns + 3_000_000_000 >= spec.stop_ns {
+            return;
+        }
+        match random.below(4) {
+            0 if !held => {
+                let pause_ns = random.between(20, 150) * ptime_ns;
+                spec.pauses.push((at_ns, at_ns + pause_ns));
+                at_ns += pause_ns;
+                timestamps -= pause_ns / 1_000_000 * clock / 1000;
+            }
+            // Numbers go back to those of the stream after the prompt.
+            1 if numbers == 0 => {
+                numbers = random.between(200, 2900) as u16;
+                timestamps += random.between(5, 400) * clock;
+            }
+            1 => (numbers, timestamps) = (0, timestamps - random.between(5, 400) * clock),
+            2 => timestamps += random.between(300, 60_000) * clock / 1000,
+            _ => timestamps -= random.between(300, 60_000) * clock / 1000,
+        }
+        let marked = random.chance(0.5);
+        spec.prompts.push(Prompt { at_ns, timestamps: timestamps as u32, numbers, marked });
+    }
 }
 
 /// Another SSRC from somewhere on: the second half becomes a stream of its own.

@@ -73,6 +73,8 @@ pub(crate) struct Plot {
     pub large: bool,
     pub mux: bool,
     pub discontinuous: bool,
+    /// The callee is a machine that plays prompts.
+    pub prompts: bool,
     pub pdd_ns: i64,
     pub ring_ns: i64,
     pub talk_ns: i64,
@@ -152,6 +154,7 @@ impl Plot {
             large: false,
             mux: random.chance(s.rtcp_mux),
             discontinuous: false,
+            prompts: false,
             pdd_ns: (random.uniform(0.15, 2.5) * SECOND) as i64,
             ring_ns: (random.uniform(1.0, 9.0) * SECOND) as i64,
             talk_ns: (talk * SECOND) as i64,
@@ -197,6 +200,8 @@ impl Plot {
         self.cast.nat &= !self.cast.ipv6;
         self.large = !self.cast.tcp && random.chance(s.fragments);
         self.discontinuous = random.chance(s.dtx);
+        // Not drawn where there are none: worlds of the same seed stay what they are.
+        self.prompts = s.prompts > 0.0 && random.chance(s.prompts);
         self.digits = if random.chance(s.dtmf) { random.between(1, 6) as u8 } else { 0 };
         if !random.chance(s.answer_ratio) {
             self.ending = unanswered(random);

@@ -88,6 +88,7 @@ fn demo() -> Settings {
         rtcp: true,
         rtcp_mux: 0.2,
         dtx: 0.15,
+        prompts: 0.0,
         dtmf: 0.2,
         ipv6: 0.15,
         tcp: 0.15,

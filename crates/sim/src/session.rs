@@ -108,7 +108,7 @@ impl Session {
             ssrc: heard.spec.ssrc,
             fraction: (lost_now * 256).checked_div(expected_now).unwrap_or(0).min(255) as u8,
             lost: (expected as i64 - received as i64) as i32,
-            highest: (tally.highest - 65_536) as u32,
+            highest: (tally.highest - 65_536) as u32 + u32::from(heard.numbers_off()),
             jitter: (tally.jitter_ms * f64::from(heard.spec.codec.clock_rate()) / 1000.0) as u32,
             last_report: heard.last_report.map_or(0, |(middle, _)| middle),
             delay: heard.last_report.map_or(0, |sr| (since(sr) * 65_536 / 1_000_000_000) as u32),

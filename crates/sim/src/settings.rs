@@ -50,6 +50,9 @@ pub struct Settings {
     pub rtcp_mux: f64,
     /// Share of the calls with discontinuous transmission and comfort noise (RFC 3389).
     pub dtx: f64,
+    /// Share of the calls in which a machine answers that plays prompts: at each, timestamps or sequence numbers take
+    /// another base, or the time between two prompts is not counted.
+    pub prompts: f64,
     /// Share of the calls in which digits are dialled (RFC 4733).
     pub dtmf: f64,
     /// Share of the calls over IPv6.
@@ -221,11 +224,12 @@ impl Settings {
     }
 
     /// The fields that are probabilities.
-    fn shares(&self) -> [(&'static str, f64); 15] {
+    fn shares(&self) -> [(&'static str, f64); 16] {
         [
             ("answer_ratio", self.answer_ratio),
             ("rtcp_mux", self.rtcp_mux),
             ("dtx", self.dtx),
+            ("prompts", self.prompts),
             ("dtmf", self.dtmf),
             ("ipv6", self.ipv6),
             ("tcp", self.tcp),

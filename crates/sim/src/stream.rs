@@ -42,11 +42,23 @@ pub(crate) struct Spec {
     pub change: Option<(i64, Codec)>,
     /// Digits and when they are pressed, by time.
     pub digits: Vec<(i64, u8)>,
+    /// Prompts, by time.
+    pub prompts: Vec<Prompt>,
     /// Silence is not sent.
     pub discontinuous: bool,
     pub impairment: Impairment,
     /// Delay from the sender to the tap, and from the tap to the receiver.
     pub path_ns: [i64; 2],
+}
+
+/// From a time on timestamps and sequence numbers are this much off those of the stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prompt {
+    pub at_ns: i64,
+    pub timestamps: u32,
+    pub numbers: u16,
+    /// Whether its first packet has the marker bit.
+    pub marked: bool,
 }
 
 /// What a packet carries.
@@ -62,6 +74,8 @@ struct Arrival {
     at_ns: i64,
     sequence: u64,
     timestamp: u32,
+    /// How much timestamp and sequence number on the wire are off these.
+    base: (u32, u16),
     /// Time on the way beyond the least.
     delay_ns: i64,
     /// Marker bit and payload type.
@@ -115,6 +129,8 @@ pub(crate) struct Stream {
     sequence: u64,
     marker: bool,
     pause: usize,
+    prompt: usize,
+    base: (u32, u16),
     digit: usize,
     /// The event that is going on: first tick, event code, its number.
     event: Option<(u64, u8)>,
@@ -164,6 +180,8 @@ impl Stream {
             marker: true,
             tick: 0,
             pause: 0,
+            prompt: 0,
+            base: (0, 0),
             digit: 0,
             event: None,
             pending: Vec::new(),
@@ -207,8 +225,8 @@ impl Stream {
     pub fn emit(&mut self, out: &mut Vec<u8>, bank: &Bank, seen: bool) {
         let Some(a) = self.pending.pop() else { return };
         let mut header = [0x80, a.kind, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-        header[2..4].copy_from_slice(&(a.sequence as u16).to_be_bytes());
-        header[4..8].copy_from_slice(&a.timestamp.to_be_bytes());
+        header[2..4].copy_from_slice(&(a.sequence as u16).wrapping_add(a.base.1).to_be_bytes());
+        header[4..8].copy_from_slice(&a.timestamp.wrapping_add(a.base.0).to_be_bytes());
         header[8..12].copy_from_slice(&self.spec.ssrc.to_be_bytes());
         let few;
         let (payload_sum, payload) = match a.content {
@@ -234,6 +252,11 @@ impl Stream {
         if fresh {
             self.note(&a);
         }
+    }
+
+    /// How much sequence numbers on the wire are off those of the stream.
+    pub fn numbers_off(&self) -> u16 {
+        self.base.1
     }
 
     /// The next RTCP packet, with what its sender says about the stream that it receives.
@@ -323,6 +346,10 @@ impl Stream {
         if self.is_paused(at_ns) {
             self.marker = true;
             return;
+        }
+        while let Some(prompt) = self.spec.prompts.get(self.prompt).filter(|p| at_ns >= p.at_ns) {
+            (self.base, self.marker) = ((prompt.timestamps, prompt.numbers), prompt.marked);
+            self.prompt += 1;
         }
         let timestamp = self.timestamp.wrapping_add((self.tick as u32).wrapping_mul(self.units));
         if self.send_event(at_ns) {
@@ -425,7 +452,7 @@ impl Stream {
         let ptime_ns = i64::from(self.spec.ptime_ms) * 1_000_000;
         let Some(arrival) = self.way.arrival(at_ns, ptime_ns) else { return };
         let delay_ns = arrival - at_ns;
-        let packet = Arrival { at_ns: arrival, sequence, timestamp, delay_ns, kind, content };
+        let packet = Arrival { at_ns: arrival, sequence, timestamp, base: self.base, delay_ns, kind, content };
         self.enqueue(packet);
         if let Some(copy) = self.way.copy(arrival, ptime_ns) {
             self.enqueue(Arrival { at_ns: copy, ..packet });

@@ -30,7 +30,7 @@ const RISE_MS: f64 = 100.0;
 /// Packets in step after a rise that show that it stays.
 const RISE_PACKETS: usize = 8;
 
-/// Packets in step that are enough where the observation has to end.
+/// Packets in step that are enough where the observation has to end early.
 const RISE_PACKETS_MIN: usize = 3;
 
 /// In step is what comes at most this much earlier than the first packet after the rise, or later, milliseconds: after
@@ -79,7 +79,7 @@ enum State {
 }
 
 /// What packets add to, one by one.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct Figures {
     jitter: f64,
@@ -91,6 +91,8 @@ struct Figures {
     transit_ms: f64,
     playout: Playout,
     span: Span,
+    /// Least transit of the interval before.
+    floor_before: f64,
     histogram: [u32; 7],
 }
 
@@ -108,6 +110,8 @@ struct Rise {
     count: usize,
     /// Those of them that came too late to be played.
     late: SmallVec<[u16; RISE_PACKETS + 1]>,
+    /// An interval ended after so many steps, with this highest jitter.
+    ended: Option<(usize, f64)>,
 }
 
 impl Timing {
@@ -115,7 +119,7 @@ impl Timing {
         let mut timing = Timing {
             last_ns: 0,
             tick_ms: 0.0,
-            figures: Figures::default(),
+            figures: Figures::NONE,
             last_timestamp: 0,
             state: State::Begin,
             after_event: false,
@@ -175,7 +179,7 @@ impl Timing {
 
     /// A step of transit after which a packet came well before the fastest one could have.
     fn is_too_early(&self, step_ms: f64) -> bool {
-        self.figures.transit_ms + step_ms < self.figures.playout.floor_ms() - ODD_MS
+        self.figures.transit_ms + step_ms < self.figures.floor_ms() - ODD_MS
     }
 
     /// Takes a packet in order of arrival; whether packets came too late to be played: [`Timing::take_late`] tells
@@ -226,6 +230,9 @@ impl Timing {
             return self.anchor();
         }
         if self.state == State::Rise {
+            if ahead_ms.is_some_and(|ahead| ahead >= ODD_MS) && self.rise.as_ref().is_some_and(|rise| rise.count == 0) {
+                return self.single(step_ms);
+            }
             return self.follow(step_ms, sequence);
         }
         if step_ms < RISE_MS || ahead_ms.is_none() {
@@ -239,11 +246,22 @@ impl Timing {
             steps: [0.0; RISE_PACKETS],
             count: 0,
             late: SmallVec::new(),
+            ended: None,
         };
         rise.late.extend(late.then_some(sequence));
         self.rise = Some(Box::new(rise));
         self.state = State::Rise;
         false
+    }
+
+    /// The packet after a rise counts the time that the first one did not: that one alone was off, as what a phone had
+    /// ready when it was put on hold.
+    fn single(&mut self, step_ms: f64) -> bool {
+        self.state = State::Steady;
+        let Some(rise) = self.rise.take() else { return self.sample(step_ms) };
+        self.figures = rise.before;
+        self.jumps = self.jumps.saturating_add(1);
+        self.sample(rise.level_ms - rise.before.transit_ms + step_ms)
     }
 
     /// The next packet after a rise.
@@ -256,6 +274,7 @@ impl Timing {
         let off_ms = self.figures.transit_ms - rise.level_ms;
         if off_ms < -RISE_ROOM_MS[0] || off_ms > RISE_ROOM_MS[1] {
             self.state = State::Steady;
+            self.jitter_max = self.jitter_max.max(rise.ended.map_or(0.0, |(_, most)| most));
             if rise.late.is_empty() {
                 self.rise = None;
             }
@@ -276,7 +295,10 @@ impl Timing {
             self.jumps = self.jumps.saturating_add(1);
         }
         self.anchor();
-        for step_ms in &rise.steps[..rise.count] {
+        for (at, step_ms) in rise.steps[..rise.count].iter().enumerate() {
+            if rise.ended.is_some_and(|(count, _)| count == at) {
+                (self.interval_sum, self.interval_samples) = (self.figures.jitter_sum, self.figures.samples);
+            }
             self.figures.sample(*step_ms, true);
         }
     }
@@ -346,18 +368,22 @@ impl Timing {
         self.figures.histogram
     }
 
-    /// Ends an interval. The observation of a rise is to be ended before.
+    /// Ends an interval. The observation of a rise goes on.
     pub(super) fn end_interval(&mut self, seconds: f64) {
         let f = &mut self.figures;
-        self.jitter_max = self.jitter_max.max(f.interval_max);
-        f.interval_max = 0.0;
+        let mut most = f.interval_max;
+        if let (State::Rise, Some(rise)) = (self.state, &mut self.rise) {
+            rise.ended = Some((rise.count, most));
+            most = rise.before.interval_max;
+            rise.before.next_interval();
+        }
+        self.jitter_max = self.jitter_max.max(most);
         self.interval_sum = f.jitter_sum;
         self.interval_samples = f.samples;
         if let Some(least) = f.playout.least_ms() {
             self.drift.point(seconds, least);
         }
-        f.playout.roll();
-        f.span = Span::default();
+        f.next_interval();
     }
 
     /// How much faster the sender's clock runs than the capture's, parts per million.
@@ -367,6 +393,33 @@ impl Timing {
 }
 
 impl Figures {
+    const NONE: Figures = Figures {
+        jitter: 0.0,
+        jitter_sum: 0.0,
+        interval_max: 0.0,
+        samples: 0,
+        transit_ms: 0.0,
+        playout: Playout::NONE,
+        span: Span::NONE,
+        floor_before: f64::INFINITY,
+        histogram: [0; 7],
+    };
+
+    /// The fastest way of the last ten to twenty seconds. The buffer's own follows delay, and says nothing here.
+    fn floor_ms(&self) -> f64 {
+        self.span.least.min(self.floor_before)
+    }
+
+    /// Begins another interval.
+    fn next_interval(&mut self) {
+        self.interval_max = 0.0;
+        self.playout.roll();
+        if self.span.packets > 0 {
+            self.floor_before = self.span.least;
+        }
+        self.span = Span::NONE;
+    }
+
     /// Adds a packet, so much longer on its way than the one before; whether it came too late to be played.
     #[inline(always)]
     fn sample(&mut self, step_ms: f64, in_histogram: bool) -> bool {
@@ -408,13 +461,9 @@ struct Span {
     packets: u32,
 }
 
-impl Default for Span {
-    fn default() -> Self {
-        Span { sum: 0.0, least: f64::INFINITY, most: f64::NEG_INFINITY, packets: 0 }
-    }
-}
-
 impl Span {
+    const NONE: Span = Span { sum: 0.0, least: f64::INFINITY, most: f64::NEG_INFINITY, packets: 0 };
+
     #[inline]
     fn add(&mut self, transit_ms: f64) {
         self.sum += transit_ms;

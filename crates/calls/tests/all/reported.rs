@@ -192,7 +192,7 @@ fn signalling_fails_without_a_status_code() {
 fn timestamps_and_numbers_that_jump_are_neither_jitter_nor_loss() {
     // Timestamps back and to a third base at the answer; silence that is not counted; a timestamp of 0 now and then;
     // prompts with numbers of their own. Jumps of timestamps and of numbers in all.
-    for (case, timestamps, numbers) in [("c02", 2, 0), ("c02c", 4, 0), ("c03", 10, 0), ("c30", 6, 6)] {
+    for (case, timestamps, numbers) in [("c02", 2, 0), ("c02c", 4, 0), ("c03", 10, 0), ("c30", 5, 5)] {
         let Some(rows) = rows(case) else { return };
         let [call] = &rows.calls[..] else { panic!("{case}: {} calls", rows.calls.len()) };
         assert_eq!(call.verdict, None, "{case}");
@@ -210,7 +210,7 @@ fn timestamps_and_numbers_that_jump_are_neither_jitter_nor_loss() {
 #[test]
 fn what_the_receiver_lost_is_behind_the_tap() {
     let Some(rows) = rows("c20") else { return };
-    let verdict = rows.calls[0].verdict.as_ref().unwrap();
+    let Some(verdict) = &rows.calls[0].verdict else { panic!("none: {:?}", rows.calls[0].streams) };
     assert_eq!(verdict.kind, "lost-after-tap");
     let begin = "Lost after the tap: the callee (203.0.113.20:20320) reports that it lost 20.0 % of the packets from \
                  the caller: ";

@@ -330,3 +330,20 @@ fn any_number_of_threads_gives_the_same_rows() {
         assert!(one == other, "{threads} threads");
     }
 }
+
+#[test]
+fn prompts_with_another_base_are_nothing_wrong() {
+    for seed in [3, 19] {
+        let settings =
+            Settings { calls: 400, seed, prompts: 0.6, answer_ratio: 1.0, ..Settings::preset(Preset::Clean) };
+        let world = world(&settings);
+        let (rows, _) = read_rows(&world.file, 1);
+        let told: Vec<_> = rows.calls.iter().filter_map(|c| c.verdict.as_ref()).collect();
+        assert!(told.is_empty(), "{told:?}");
+        let jumped = |s: &&Stream| s.timestamp_jumps > 0;
+        let streams = || rows.calls.iter().flat_map(|c| &c.streams);
+        assert!(streams().filter(jumped).count() > 100 && streams().any(|s| s.sequence_jumps > 0));
+        let (three, _) = read_rows(&world.file, 3);
+        assert!(rows == three, "three threads read it otherwise");
+    }
+}

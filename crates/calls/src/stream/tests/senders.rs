@@ -4,7 +4,7 @@
 use super::*;
 
 /// A clock rate with a payload type that has it, and octets of 10 ms.
-const CLOCKS: [(u32, u8, u32); 3] = [(8000, 0, 80), (16_000, 97, 17), (48_000, 96, 40)];
+const CLOCKS: [(u32, u8, u32); 3] = [(8000, 0, 80), (16_000, 97, 320), (48_000, 96, 960)];
 const PACKET_MS: [i64; 4] = [10, 20, 30, 60];
 
 /// A sender whose packets pass the tap on time, unless a test says otherwise.
@@ -71,8 +71,8 @@ impl Sender {
 
     fn analyze(&self) -> Analyzer {
         let mut map = PayloadMap::new(Media::Audio);
-        map.map(96, "opus", 48_000);
-        map.map(97, "AMR-WB", 16_000);
+        map.map(96, "L16", 48_000);
+        map.map(97, "L16", 16_000);
         let map = Arc::new(map);
         let payload = vec![0x78; (self.clock.2 as i64 * self.ms / 10) as usize];
         let header = |(sent, marker): &(Sent, bool)| Header { marker: *marker, ..header(sent, self.clock.1) };
@@ -259,7 +259,7 @@ fn a_stall_is_jitter() {
             if (4_000_000..until_us).contains(&p.at_us) {
                 *marker = held == 0;
                 held += 1;
-                p.at_us = until_us + held * 100;
+                p.at_us = until_us - 9000 + held * 50;
             }
         }
         let r = s.report();
