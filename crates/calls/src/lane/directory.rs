@@ -225,12 +225,18 @@ impl Directory {
         self.calls.get(&serial).is_some_and(|call| call.since_ns <= at_ns)
     }
 
+    /// Whether one of two calls claims a pair of endpoints from the other: then they share no stream.
+    fn are_apart(&self, first: Serial, second: Serial, one: &Endpoint, other: &Endpoint) -> bool {
+        self.claims(first, second, one, other) || self.claims(second, first, one, other)
+    }
+
     /// Of which earlier calls an announcement claims pairs of endpoints: the one that it names and these.
     pub fn claimed(&self, a: &Announcement) -> SmallVec<[(Serial, Endpoint); 2]> {
         let (here, mut claimed) = (self.named(&a.endpoint), SmallVec::new());
         let Some(call) = self.calls.get(&a.serial).filter(|_| here.len() > 1) else { return claimed };
         for earlier in here.iter().filter(|m| m.serial < a.serial) {
-            let taken = call.endpoints.iter().filter(|e| self.claims(a.serial, earlier.serial, &a.endpoint, e));
+            let others = call.endpoints.iter().filter(|e| **e != a.endpoint);
+            let taken = others.filter(|e| self.claims(a.serial, earlier.serial, &a.endpoint, e));
             claimed.extend(taken.map(|endpoint| (earlier.serial, *endpoint)));
         }
         claimed
@@ -244,9 +250,11 @@ impl Directory {
         to: &'a Endpoint,
     ) -> impl Iterator<Item = (Serial, Direction)> + 'a {
         let senders = self.named(from);
-        let apart = move |m: Serial| self.claims(m, serial, from, to) || self.claims(serial, m, from, to);
-        let both =
-            move |m: &&Mapping| m.serial != serial && senders.iter().any(|s| s.serial == m.serial) && !apart(m.serial);
+        let both = move |m: &&Mapping| {
+            m.serial != serial
+                && senders.iter().any(|s| s.serial == m.serial)
+                && !self.are_apart(m.serial, serial, from, to)
+        };
         self.named(to).iter().filter(both).map(|m| (m.serial, opposite(m.party)))
     }
 
@@ -265,11 +273,8 @@ impl Directory {
             let others = mappings.iter().filter(|m| m.serial != serial);
             let streams = others.filter_map(|m| Some((m.serial, &self.calls.get(&m.serial)?.streams)));
             for (other, at) in streams.flat_map(|(other, streams)| streams.iter().map(move |at| (other, at))) {
-                let apart = |from: &Endpoint, to: &Endpoint| {
-                    self.claims(other, serial, from, to) || self.claims(serial, other, from, to)
-                };
                 let ends_here = key(*at).filter(|(from, to)| to == endpoint && call.endpoints.contains(from));
-                let ends_here = ends_here.filter(|(from, to)| !apart(from, to));
+                let ends_here = ends_here.filter(|(from, to)| !self.are_apart(other, serial, from, to));
                 if ends_here.is_some() && !shared.iter().any(|(known, _)| known == at) {
                     shared.push((*at, opposite(own.party)));
                 }

@@ -9,7 +9,7 @@ use trunkline_wire::sip::Method;
 /// A 2xx repeated this often without ACK was not acknowledged.
 const UNACKED_REPEATS: u32 = 2;
 /// The same though ACKs pass: one that is lost costs one or two (RFC 3261 section 13.3.1.4).
-const LOST_REPEATS: usize = 4;
+const LOST_REPEATS: u32 = 4;
 /// So many ACKs must have passed before repetitions.
 const LOST_ACKS: u32 = 3;
 /// A 2xx is repeated after 4 s at the latest (T2) as long as no ACK comes: after twice this it was acknowledged.
@@ -23,16 +23,17 @@ pub fn missing_ack(case: &Case<'_>) -> Option<Verdict> {
         return None;
     }
     let call = case.call;
+    let (first, repeats) = repeated(call, cseq, i64::MIN)?;
     let last = accepting(call, cseq).last()?;
     // Its sender was content, and the call went on: the ACK went another way than past this tap.
-    if call.end_ns.unwrap_or(call.last_ns).saturating_sub(last.at_ns) > QUIET_NS {
+    let goes_on = call.end_ns.unwrap_or(call.last_ns).saturating_sub(last.at_ns) > QUIET_NS;
+    if repeats < UNACKED_REPEATS || goes_on {
         return None;
     }
+    let (sender, receiver) = (host(call, first.src), host(call, first.dst));
     let text = format!(
-        "The answer was never acknowledged: {} repeated its 200 OK {repeats} times and no ACK from {} was seen. Check \
-         whether the 200 OK reaches {}, and that its Contact and Record-Route can be reached from there.",
-        host(call, last.src),
-        call.src,
+        "The answer was never acknowledged: {sender} repeated its 200 OK {repeats} times and no ACK from {receiver} was \
+         seen. Check whether the 200 OK reaches {}, and that its Contact and Record-Route can be reached from there.",
         call.src
     );
     verdict("missing-ack", text, accepting(call, cseq).map(|m| m.packet).collect())
@@ -40,22 +41,19 @@ pub fn missing_ack(case: &Case<'_>) -> Option<Verdict> {
 
 pub fn ack_lost(case: &Case<'_>) -> Option<Verdict> {
     let (cseq, repeats) = case.facts.accepted?;
-    if !case.facts.acked || (repeats as usize) < LOST_REPEATS || case.facts.acks < LOST_ACKS {
+    if !case.facts.acked || repeats < LOST_REPEATS || case.facts.acks < LOST_ACKS {
         return None;
     }
     let call = case.call;
-    let is_ack = |m: &&Message| m.method == Method::Ack as u8 && m.cseq == cseq;
-    let acks = || call.ladder.messages.iter().filter(is_ack);
-    let first = acks().nth(LOST_ACKS as usize - 1)?;
-    // On the hop where it is repeated most: the others forward what they get.
-    let again = |m: &&Message| m.flags & Message::RETRANSMISSION != 0 && m.at_ns > first.at_ns;
-    let later: Vec<&Message> = accepting(call, cseq).filter(again).collect();
-    let of_hop = |hop: (u8, u8)| later.iter().filter(|m| (m.src, m.dst) == hop).count();
-    let most = later.iter().map(|m| (m.src, m.dst)).max_by_key(|hop| of_hop(*hop))?;
-    if of_hop(most) + LOST_ACKS as usize <= LOST_REPEATS {
+    let acks = || call.ladder.messages.iter().filter(|m| m.method == Method::Ack as u8 && m.cseq == cseq);
+    // The first ACKs may be lost like any packet: what counts is what is repeated after some.
+    let since_ns = acks().nth(LOST_ACKS as usize - 1)?.at_ns;
+    let (first, later) = repeated(call, cseq, since_ns)?;
+    let (_, repeats) = repeated(call, cseq, i64::MIN)?;
+    if repeats < LOST_REPEATS || later + LOST_ACKS <= LOST_REPEATS {
         return None;
     }
-    let sender = call.ladder.hosts.get(usize::from(accepting(call, cseq).next()?.src)).copied()?;
+    let sender = host(call, first.src);
     let reached = acks().max_by_key(|m| m.at_ns).map_or(call.dst, |m| host(call, m.dst));
     let gave_up = match (call.hangup, call.answer_ns.zip(call.end_ns)) {
         (Hangup::Callee, Some((answer, end))) => format!(" It gave up {} after the answer.", seconds(end - answer)),
@@ -68,6 +66,19 @@ pub fn ack_lost(case: &Case<'_>) -> Option<Verdict> {
         counted(u64::from(case.facts.acks), "ACK")
     );
     verdict("ack-lost", text, accepting(call, cseq).chain(acks()).map(|m| m.packet).collect())
+}
+
+/// How often the 2xx was repeated after a time, and the first one, on the hop where it was repeated most: proxies on the
+/// way forward what they get.
+fn repeated(call: &Call, cseq: u32, since_ns: i64) -> Option<(&Message, u32)> {
+    let again = |m: &&Message| m.flags & Message::RETRANSMISSION != 0 && m.at_ns > since_ns;
+    let of_hop = |hop: (u8, u8)| {
+        let times = accepting(call, cseq).filter(again).filter(|m| (m.src, m.dst) == hop).count();
+        u32::try_from(times).unwrap_or(u32::MAX)
+    };
+    let hops = accepting(call, cseq).map(|m| (m, of_hop((m.src, m.dst))));
+    // The first of those that are repeated as often: the farthest from the caller.
+    hops.reduce(|most, next| if next.1 > most.1 { next } else { most })
 }
 
 /// The 2xx to an INVITE.

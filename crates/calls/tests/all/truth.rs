@@ -278,6 +278,20 @@ fn the_demo_world_gets_the_verdicts_it_deserves() {
 }
 
 #[test]
+fn faults_of_signalling_are_named_and_what_comes_close_is_not() {
+    for seed in 41..44 {
+        let settings = Settings { faults: 0.5, near_misses: 0.4, background: 0.0, ..Settings::preset(Preset::Demo) };
+        let settings = Settings { seed, calls: 500, calls_per_second: 20.0, media: false, rtcp: false, ..settings };
+        let world = world(&settings);
+        let (rows, summary) = read_rows(&world.file, 1 + seed as usize % 3);
+        compare_all(&world, &rows, &summary);
+        compare_verdicts(&world, &rows);
+        let of = |state| rows.calls.iter().filter(|c| c.state == state).count();
+        assert!(of(CallState::JoinedMidCall) > 3 && of(CallState::AuthChallenged) > 3);
+    }
+}
+
+#[test]
 fn a_nonce_that_was_too_old_is_no_wrong_password() {
     let mut told = BTreeMap::new();
     for seed in 1..4 {
