@@ -405,7 +405,9 @@ impl Analyzer {
     /// (RFC 3550 A.3), and what is younger than its report it does not know.
     fn here(&self, highest: u16) -> Here {
         let ours = self.sequences.highest();
-        let behind = (ours as u16).wrapping_sub(highest);
+        // A receiver that is a little ahead knows all that came by here.
+        let is_ahead = highest.wrapping_sub(ours as u16) <= MISORDER_MAX;
+        let behind = if is_ahead { 0 } else { (ours as u16).wrapping_sub(highest) };
         let unknown = match self.rare.as_deref() {
             Some(rare) if behind < DROPOUT_MAX => rare.gaps.missing_above(ours.wrapping_sub(behind.into())),
             _ => 0,

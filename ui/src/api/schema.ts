@@ -7632,9 +7632,19 @@ export interface components {
             lost: number | null;
             /**
              * Format: int64
+             * @description Packets that came by here and that the receiver lost by its last report.
+             */
+            lost_after_tap: number;
+            /**
+             * Format: int64
              * @description Packets missing here when that report was captured.
              */
             missing_here: number | null;
+            /**
+             * Format: int64
+             * @description Of so many packets that came by here until then; 0 if nothing can be said.
+             */
+            passed: number;
             /**
              * Format: int64
              * @description Receiver reports about it.
@@ -7980,6 +7990,11 @@ export interface components {
             mos: components["schemas"]["Mos"];
             mos_range: null | components["schemas"]["MosRange"];
             /**
+             * Format: double
+             * @description G.107 score at the receiver, where it reports loss behind the tap.
+             */
+            mos_receiver: number | null;
+            /**
              * Format: int64
              * @description Octets of payload.
              */
@@ -8014,6 +8029,11 @@ export interface components {
             /** @description What RTCP said. */
             rtcp: components["schemas"]["Rtcp"];
             /**
+             * Format: int64
+             * @description Times the sequence numbers jumped although no time passed, or began anew.
+             */
+            sequence_jumps: number;
+            /**
              * Format: double
              * @description Media clock against capture clock, parts per million.
              */
@@ -8027,6 +8047,11 @@ export interface components {
              * @description Talkspurts.
              */
             talkspurts: number;
+            /**
+             * Format: int64
+             * @description Times the timestamps jumped although the packets came in step.
+             */
+            timestamp_jumps: number;
         };
         /** @description The intervals of a stream. */
         StreamIntervals: {

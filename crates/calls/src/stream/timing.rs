@@ -303,8 +303,8 @@ impl Timing {
         }
     }
 
-    /// Ends the observation of a rise, whatever is known of it: with few packets after it, it is taken to be delay. Gives
-    /// the numbers of those that came too late to be played then.
+    /// Ends the observation of a rise, whatever is known of it: with few packets after it, it is taken to be delay.
+    /// Gives the numbers of those that came too late to be played then.
     #[cold]
     pub(super) fn end_rise(&mut self) -> SmallVec<[u16; RISE_PACKETS + 1]> {
         if self.state != State::Rise {

@@ -21,7 +21,7 @@ struct Figure {
 }
 
 /// All figures, in the order in which they are drawn. A figure that no stream has is left out.
-const FIGURES: [Figure; 22] = [
+const FIGURES: [Figure; 26] = [
     Figure { name: "from", of: |s| s.src.to_string(), style: plain },
     Figure { name: "to", of: |s| s.dst.to_string(), style: plain },
     Figure { name: "SSRC", of: |s| format!("0x{:08x}", s.ssrc), style: plain },
@@ -42,9 +42,17 @@ const FIGURES: [Figure; 22] = [
         of: |s| s.skew_ppm.map_or_else(String::new, |ppm| format!("{} ppm", signed(ppm.round() as i64))),
         style: plain,
     },
+    Figure { name: "timestamp jumps", of: |s| jumps(s.timestamp_jumps), style: plain },
+    Figure { name: "sequence jumps", of: |s| jumps(s.sequence_jumps), style: plain },
     Figure { name: "MOS G.107", of: g107, style: |s| super::call_page::mos_style(s.mos.g107) },
     Figure { name: "MOS VoIPmonitor", of: voipmonitor, style: plain },
     Figure { name: "RTCP reports lost", of: rtcp, style: plain },
+    Figure { name: "lost after the tap", of: lost_after_tap, style: |_| Style::Warn },
+    Figure {
+        name: "MOS at receiver",
+        of: |s| s.mos_receiver.map_or_else(String::new, |mos| figure::mos(Some(mos))),
+        style: |s| super::call_page::mos_style(s.mos_receiver),
+    },
     Figure {
         name: "round trip",
         of: |s| s.rtcp.round_trip_ms.map_or_else(String::new, |ms| milliseconds(ms.into())),
@@ -145,6 +153,18 @@ fn voipmonitor(stream: &Stream) -> String {
 
 fn rtcp(stream: &Stream) -> String {
     stream.rtcp.lost.map_or_else(String::new, |lost| format!("{} packets", signed(lost.into())))
+}
+
+/// What the receiver lost of the packets that came by here.
+fn lost_after_tap(stream: &Stream) -> String {
+    match stream.rtcp.lost_after_tap {
+        0 => String::new(),
+        lost => format!("{} ({})", count(lost), percent(lost, stream.rtcp.passed)),
+    }
+}
+
+fn jumps(n: u32) -> String {
+    if n == 0 { String::new() } else { count(n.into()) }
 }
 
 fn none_if_zero(n: u64) -> String {

@@ -46,6 +46,9 @@ const LINES: Line[] = [
   { name: "Receiver says (RTCP)", about: "What the receiver's reports say of it", of: receiverSays },
   { name: "RTCP jitter / round trip", of: (s) => `${milliseconds(s.rtcp.jitter_max_ms)} / ${milliseconds(s.rtcp.round_trip_ms)}`, when: (s) => s.rtcp.receiver_reports + s.rtcp.sender_reports > 0 },
   { name: "Clock skew", of: (s) => `${Math.round(s.skew_ppm ?? 0) + 0} ppm`, when: (s) => s.skew_ppm !== null },
+  { name: "Timestamp jumps", about: "Timestamps took another base although packets came in step: neither jitter nor loss", of: (s) => whole(s.timestamp_jumps), when: (s) => s.timestamp_jumps > 0 },
+  { name: "Sequence jumps", about: "Sequence numbers jumped although no time passed, or began anew: no loss", of: (s) => whole(s.sequence_jumps), when: (s) => s.sequence_jumps > 0 },
+  { name: "Lost after the tap", about: "By the receiver's reports; the score is that with this loss", of: (s) => `${whole(s.rtcp.lost_after_tap)}${share(s.rtcp.lost_after_tap, s.rtcp.passed)}${s.mos_receiver === null ? "" : `, MOS ${s.mos_receiver.toFixed(2)}`}`, when: (s) => s.rtcp.lost_after_tap > 0 },
   { name: "From – to", of: (s) => <FromTo stream={s} /> },
   { name: "Packet numbers", of: (s) => `${s.packet_first} – ${s.packet_last}` },
 ];
