@@ -8085,6 +8085,8 @@ export interface components {
              */
             history_every_s: number;
             live: null | components["schemas"]["Status"];
+            /** @description Protocols that are not analysed, of the captures that were read since the program began. */
+            read_not_analysed: components["schemas"]["NotAnalysed"][];
         };
         /** @description What was taken up. */
         Taken: {

@@ -43,9 +43,9 @@ fn snap_length(summary: &Summary) -> Option<String> {
     })
 }
 
-/// SIP messages that the snap length cut.
+/// SIP messages that the snap length cut; those of streams with holes do not count where no packet was cut.
 pub(super) fn is_cut(summary: &Summary) -> u64 {
-    summary.counter("trunkline_calls_sip_cut_total")
+    if summary.unread.cut > 0 { summary.counter("trunkline_calls_sip_cut_total") } else { 0 }
 }
 
 /// `HEP: 7 packets, first on UDP 9060 from 192.0.2.70. What it means.`
