@@ -68,8 +68,8 @@ pub fn ack_lost(case: &Case<'_>) -> Option<Verdict> {
     verdict("ack-lost", text, accepting(call, cseq).chain(acks()).map(|m| m.packet).collect())
 }
 
-/// How often the 2xx was repeated after a time, and the first one, on the hop where it was repeated most: proxies on the
-/// way forward what they get.
+/// How often the 2xx was repeated after a time, and the first one, on the hop where it was repeated most: proxies on
+/// the way forward what they get.
 fn repeated(call: &Call, cseq: u32, since_ns: i64) -> Option<(&Message, u32)> {
     let again = |m: &&Message| m.flags & Message::RETRANSMISSION != 0 && m.at_ns > since_ns;
     let of_hop = |hop: (u8, u8)| {
