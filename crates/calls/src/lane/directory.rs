@@ -170,8 +170,9 @@ impl Directory {
     /// The call of what `from` sends to `to`.
     ///
     /// A call that announced both endpoints comes first, the oldest of several (a back-to-back user agent that does not
-    /// touch media announces the same endpoints in both its calls) unless a later one claims them; then the youngest that wants to receive at `to`;
-    /// then, when network address translation changed the receiver, the youngest that receives at `from`.
+    /// touch media announces the same endpoints in both its calls) unless a later one claims them; then the youngest
+    /// that wants to receive at `to`; then, when network address translation changed the receiver, the youngest that
+    /// receives at `from`.
     pub fn owner(&self, from: Endpoint, to: Endpoint, at_ns: i64) -> Option<Owner> {
         let alive = |m: &&Mapping| self.calls.get(&m.serial).is_some_and(|c| at_ns <= c.until_ns);
         let (receivers, senders) = (self.named(&to), self.named(&from));

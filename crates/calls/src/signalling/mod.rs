@@ -340,7 +340,7 @@ impl Signalling {
     ) -> Option<u32> {
         let fresh = self.call_ids.len() < CALL_IDS_COUNTED_MAX && self.call_ids.insert(hash);
         let invites = told.method == Method::Invite && told.status() == 0;
-        if !invites && !(fresh && beginning::joins(told)) {
+        if !(invites || fresh && beginning::joins(told)) {
             return None;
         }
         let at = self.open(from, message, call_id, hash, told);

@@ -91,7 +91,7 @@ impl Call {
         credentials.challenge = status;
     }
 
-    /// A final response to an INVITE within the dialog. 491 asks for another try, 422 for another interval, and 487 says
+    /// A final response to an INVITE within the dialog. 491 asks for another try, 422 for another interval; 487 says
     /// that it was cancelled.
     fn note_reinvite(&mut self, told: &Told<'_>) {
         let status = told.status();

@@ -32,8 +32,8 @@ pub fn missing_ack(case: &Case<'_>) -> Option<Verdict> {
     }
     let (sender, receiver) = (host(call, first.src), host(call, first.dst));
     let text = format!(
-        "The answer was never acknowledged: {sender} repeated its 200 OK {repeats} times and no ACK from {receiver} was \
-         seen. Check whether the 200 OK reaches {}, and that its Contact and Record-Route can be reached from there.",
+        "The answer was never acknowledged: {sender} repeated its 200 OK {repeats} times and no ACK from {receiver} \
+         was seen. Check whether the 200 OK reaches {}, and that its Contact and Record-Route can be reached from there.",
         call.src
     );
     verdict("missing-ack", text, accepting(call, cseq).map(|m| m.packet).collect())
@@ -68,8 +68,8 @@ pub fn ack_lost(case: &Case<'_>) -> Option<Verdict> {
     verdict("ack-lost", text, accepting(call, cseq).chain(acks()).map(|m| m.packet).collect())
 }
 
-/// How often the 2xx was repeated after a time, and the first one, on the hop where it was repeated most: proxies on the
-/// way forward what they get.
+/// How often the 2xx was repeated after a time, and the first one, on the hop where it was repeated most: proxies on
+/// the way forward what they get.
 fn repeated(call: &Call, cseq: u32, since_ns: i64) -> Option<(&Message, u32)> {
     let again = |m: &&Message| m.flags & Message::RETRANSMISSION != 0 && m.at_ns > since_ns;
     let of_hop = |hop: (u8, u8)| {

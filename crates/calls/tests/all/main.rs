@@ -4,6 +4,7 @@ mod captures;
 mod kinds;
 mod live;
 mod losses;
+mod ports;
 mod replay;
 mod reported;
 mod tap;
