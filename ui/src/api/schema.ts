@@ -3226,7 +3226,7 @@ export interface components {
             end: string | null;
             /** @description Files of the capture that hold its packets. */
             files: string[];
-            /** @description User part of From. */
+            /** @description User part of From; a telephone number without separators and parameters. */
             from: string;
             /** @description URI of From. */
             from_uri: string;
@@ -3250,6 +3250,8 @@ export interface components {
              */
             mos: number | null;
             mos_range: null | components["schemas"]["MosRange"];
+            /** @description Numbers beside these that its INVITEs name. */
+            numbers: components["schemas"]["OtherNumber"][];
             /**
              * Format: double
              * @description Start to ringing, milliseconds.
@@ -3280,7 +3282,7 @@ export interface components {
             state: components["schemas"]["CallState"];
             /** @description Its media. */
             streams: components["schemas"]["Stream"][];
-            /** @description User part of To. */
+            /** @description User part of To, likewise. */
             to: string;
             /** @description URI of To. */
             to_uri: string;
@@ -7368,12 +7370,26 @@ export interface components {
             /** @description Its name. */
             protocol: string;
         };
+        /**
+         * @description What a number beside those of From and To says.
+         * @enum {string}
+         */
+        NumberRole: "asserted" | "requested" | "diverted-from";
         /** @description Signing in through the identity provider. */
         Oidc: {
             /** @description What to write on the button. */
             label: string;
             /** @description Where the button leads, to which `?return_to=` and a page may be put. */
             start: string;
+        };
+        /** @description A number of a call beside those of From and To. */
+        OtherNumber: {
+            /** @description The number, as `from` of the call. */
+            number: string;
+            /** @description What it says about the call. */
+            role: components["schemas"]["NumberRole"];
+            /** @description Name and value of the header field, as sent. */
+            sent: string;
         };
         /** @description The old password and a new one. */
         PasswordAsk: {
