@@ -40,6 +40,9 @@ const RISE_ROOM_MS: [f64; 2] = [20.0, 60.0];
 /// A rise that stays is the sender's clock and not another route from here on, milliseconds.
 const ROUTE_MAX_MS: f64 = 200.0;
 
+/// A single packet that is this much off is not held up by the network, milliseconds: the next would have come first.
+const SINGLE_MS: f64 = 1000.0;
+
 /// Fewer numbers that are skipped are always taken to be lost.
 const SKIPPED_MIN: i32 = 5;
 
@@ -230,7 +233,10 @@ impl Timing {
             return self.anchor();
         }
         if self.state == State::Rise {
-            if ahead_ms.is_some_and(|ahead| ahead >= ODD_MS) && self.rise.as_ref().is_some_and(|rise| rise.count == 0) {
+            let is_single = |rise: &Rise| {
+                rise.count == 0 && rise.level_ms - rise.before.transit_ms >= SINGLE_MS && step_ms <= -RISE_MS
+            };
+            if ahead_ms.is_some_and(|ahead| ahead >= ODD_MS) && self.rise.as_deref().is_some_and(is_single) {
                 return self.single(step_ms);
             }
             return self.follow(step_ms, sequence);
