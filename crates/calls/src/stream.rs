@@ -212,7 +212,8 @@ impl Analyzer {
             self.change_payload(header.payload_type);
         }
         let (timing, pace, kind) = (&self.timing, &self.pace, self.kind);
-        let packet_ms = || if kind == Kind::Speech { pace.packet_ms().into() } else { 0.0 };
+        let is_even = matches!(kind, Kind::Speech | Kind::Noise);
+        let packet_ms = || if is_even { pace.packet_ms().into() } else { 0.0 };
         let doubted = |by| timing.doubts(at_ns, header.timestamp, packet_ms(), by);
         let arrival = self.sequences.arrive(header.sequence, doubted);
         if arrival == Arrival::Next || self.irregular(at_ns, header.sequence, arrival) {
