@@ -33,7 +33,8 @@ pub fn missing_ack(case: &Case<'_>) -> Option<Verdict> {
     let (sender, receiver) = (host(call, first.src), host(call, first.dst));
     let text = format!(
         "The answer was never acknowledged: {sender} repeated its 200 OK {repeats} times and no ACK from {receiver} \
-         was seen. Check whether the 200 OK reaches {}, and that its Contact and Record-Route can be reached from there.",
+         was seen. Check whether the 200 OK reaches {}, and that its \
+         Contact and Record-Route can be reached from there.",
         call.src
     );
     verdict("missing-ack", text, accepting(call, cseq).map(|m| m.packet).collect())
