@@ -9,6 +9,7 @@
 //! | `late-audio` | the first audio of a side 4-9 s after the answer | 0.5-2 s after it |
 //! | `no-audio` | answered, `sendrecv`, and no RTP at all | `inactive` for the whole call; a fax (T.38) |
 //! | `loss` | 6-15 %, independent or in bursts, in one direction | 0.5 %; a stream of one second that loses three packets |
+//! | `lost-after-tap` | one receiver reports by RTCP that it lost 6-15 % behind the tap, where nothing is missing | it lost 1 % there |
 //! | `jitter` | a queue that swells: mean above 30 ms | mean near 12 ms; discontinuous transmission |
 //! | `codec-mismatch` | a payload type that no SDP named | types that differ by direction; a change among those agreed |
 //! | `early-hangup` | BYE 0.5-2.5 s after the answer | BYE 4-10 s after it; cancelled while ringing |
@@ -60,6 +61,8 @@ pub enum Kind {
     LateAudio,
     /// [`LOSS_RATIO`] of a stream never came.
     Loss,
+    /// A receiver reports losses behind the tap.
+    LostAfterTap,
     /// Mean jitter above [`JITTER_MEAN_MS`].
     Jitter,
     /// A payload type that was not negotiated.
@@ -131,6 +134,7 @@ pub enum Variant {
     NotBackAfterHold,
     ToneOnly,
     BothStop,
+    BehindTap,
     Late,
     NoPackets,
     Inactive,
@@ -183,7 +187,7 @@ const fn near(kind: Kind, variant: Variant) -> Planted {
 }
 
 /// Faults of calls, in the order in which they take turns.
-pub const FAULTS: [Planted; 40] = [
+pub const FAULTS: [Planted; 41] = [
     fault(Kind::OneWayAudio, Variant::NatPrivateSdp),
     fault(Kind::Loss, Variant::Random),
     fault(Kind::Failure4xx, Variant::Code(404)),
@@ -215,6 +219,7 @@ pub const FAULTS: [Planted; 40] = [
     fault(Kind::OneWayAudio, Variant::NotBackAfterHold),
     fault(Kind::AudioStopped, Variant::BothStop),
     fault(Kind::OneWayAudio, Variant::ToneOnly),
+    fault(Kind::LostAfterTap, Variant::BehindTap),
     fault(Kind::NoProgress, Variant::DeadAir),
     fault(Kind::AckLost, Variant::Repeated),
     fault(Kind::CredentialsRefused, Variant::Refused),
@@ -227,7 +232,7 @@ pub const FAULTS: [Planted; 40] = [
 ];
 
 /// Near misses of calls, in the order in which they take turns.
-pub const NEAR_MISSES: [Planted; 34] = [
+pub const NEAR_MISSES: [Planted; 35] = [
     near(Kind::OneWayAudio, Variant::NatThatWorks),
     near(Kind::OneWayAudio, Variant::Hold),
     near(Kind::Loss, Variant::Light),
@@ -253,6 +258,7 @@ pub const NEAR_MISSES: [Planted; 34] = [
     near(Kind::OneWayAudio, Variant::Stops),
     near(Kind::LateAudio, Variant::Late),
     near(Kind::AudioStopped, Variant::BothStop),
+    near(Kind::LostAfterTap, Variant::BehindTap),
     near(Kind::NoProgress, Variant::CancelledQuickly),
     near(Kind::AckLost, Variant::OneRepeat),
     near(Kind::CredentialsRefused, Variant::TwoServers),

@@ -64,6 +64,7 @@ fn spec(scene: &Scene, plot: &Plot, media: &Media, from: Party) -> Spec {
         prompts: Vec::new(),
         discontinuous: scene.discontinuous,
         impairment: plot.impairments[side],
+        lost_behind: plot.lost_behind[side],
         path_ns,
     }
 }

@@ -28,7 +28,11 @@ impl Planting {
             Kind::Jitter,
             Kind::CodecMismatch,
         ];
-        let possible = |p: &&Planted| settings.media || !needs_media.contains(&p.kind);
+        let needs_rtcp = |kind: Kind| kind == Kind::LostAfterTap;
+        let possible = |p: &&Planted| {
+            let media = settings.media || !(needs_media.contains(&p.kind) || needs_rtcp(p.kind));
+            media && (settings.rtcp || !needs_rtcp(p.kind))
+        };
         Planting {
             faults: settings.faults,
             near_misses: settings.near_misses,

@@ -107,6 +107,8 @@ pub(crate) struct Plot {
     /// The first stream of the caller lives a second.
     pub short_first: bool,
     pub impairments: [Impairment; 2],
+    /// Share of what a side sends that the other one loses behind the tap.
+    pub lost_behind: [f64; 2],
     /// Who challenges again after the credentials: the same server, in vain, or another one.
     pub challenged_again: Option<u16>,
     /// The 200 comes again so often although it was acknowledged each time.
@@ -179,6 +181,7 @@ impl Plot {
             own_map: false,
             short_first: false,
             impairments: [(); 2].map(|()| Impairment::draw(&s.impairments, random)),
+            lost_behind: [0.0; 2],
             challenged_again: None,
             acknowledged_repeats: 0,
             bye_reason: Extra::None,
@@ -237,6 +240,11 @@ impl Plot {
                 self.talk_ns = self.talk_ns.max(seconds(random, 25.0, 40.0));
                 self.impairments = [clean; 2];
                 self.spoil(planted, random);
+            }
+            (_, Variant::BehindTap) => {
+                self.talk_ns = self.talk_ns.max(seconds(random, 30.0, 60.0));
+                let (low, high) = if planted.near_miss { (0.005, 0.015) } else { (0.06, 0.15) };
+                self.lost_behind[random.below(2) as usize] = random.uniform(low, high);
             }
             (_, Variant::Stops | Variant::NotBackAfterHold | Variant::ToneOnly | Variant::BothStop | Variant::Late) => {
                 self.plant_unheard(planted, random);

@@ -99,7 +99,8 @@ impl Session {
         let (who, delay_ns) = (self.streams[n].spec.who, self.streams[n].spec.path_ns[0]);
         let heard = self.streams.iter_mut().rev().find(|s| s.spec.who != who && s.tally.packets > 0)?;
         let (tally, before) = (&heard.tally, heard.reported);
-        let (expected, received) = (tally.expected(), tally.packets);
+        let behind = (tally.packets as f64 * heard.spec.lost_behind) as u64;
+        let (expected, received) = (tally.expected(), tally.packets - behind);
         let (expected_now, received_now) = (expected - before.0, received - before.1);
         let lost_now = expected_now.saturating_sub(received_now);
         // It was on the way to the receiver after the tap, and the report on its way to the tap.

@@ -47,6 +47,8 @@ pub(crate) struct Spec {
     /// Silence is not sent.
     pub discontinuous: bool,
     pub impairment: Impairment,
+    /// Share of what passes the tap that its receiver loses.
+    pub lost_behind: f64,
     /// Delay from the sender to the tap, and from the tap to the receiver.
     pub path_ns: [i64; 2],
 }
