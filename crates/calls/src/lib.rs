@@ -1,9 +1,10 @@
 //! SIP dialogs and RTP streams to calls with quality and verdicts.
 //!
 //! The way of a packet: [`classify`] looks at it; [`transport`] makes SIP messages of what is signalling;
-//! [`signalling`] makes calls, registrations and events of those and tells the lanes ([`media`]) what to expect;
-//! a [`lane`] follows RTP and RTCP; [`join`] brings both together, with the [`ledger`] of the capture, the watch over
-//! the [`tap`] and a [`verdict`]. What is neither is named and counted ([`unread`]). None of these does I/O or reads a clock; [`pipeline`] and [`job`] drive them.
+//! [`signalling`] makes calls, registrations and events of those and tells the lanes ([`media`]) what to expect; a
+//! [`lane`] follows RTP and RTCP; [`join`] brings both together, with the [`ledger`] of the capture, the watch over
+//! the [`tap`] and a [`verdict`]. What is neither is named and counted ([`unread`]). None of these does I/O or reads
+//! a clock; [`pipeline`] and [`job`] drive them.
 #![forbid(unsafe_code)]
 
 pub mod classify;

@@ -39,12 +39,12 @@ pub const DIALOGS_PER_CALL_MAX: usize = 16;
 /// Media sections of the offers of one call that are laid against answers; further ones are not.
 pub const OFFERS_PER_CALL_MAX: usize = 16;
 
-/// Hops of one call whose descriptions of media are followed; of a call with more nothing is said about when it could be
-/// heard.
+/// Hops of one call whose descriptions of media are followed; of a call with more nothing is said about when it could
+/// be heard.
 pub const HOPS_PER_CALL_MAX: usize = 8;
 
-/// Times that what was agreed about audio changed, kept of one call; of a call with more nothing is said about when it
-/// could be heard.
+/// Times that what was agreed about audio changed, kept of one call; of a call with more nothing is said about when
+/// it could be heard.
 pub const CHANGES_PER_CALL_MAX: usize = 32;
 
 /// Media endpoints announced by one call. Further ones are counted and not followed.

@@ -84,8 +84,8 @@ fn digits(plot: &Plot, media: &Media, stop_ns: i64, random: &mut Random) -> Vec<
     (0..plot.digits).map(|n| (at(n), random.below(12) as u8)).filter(|(at, _)| at + 500_000_000 < stop_ns).collect()
 }
 
-/// A prompt each few seconds, as media servers play them: at another base of timestamps, with numbers of its own for the
-/// time of one prompt, or after a pause that is not counted.
+/// A prompt each few seconds, as media servers play them: at another base of timestamps, with numbers of its own for
+/// the time of one prompt, or after a pause that is not counted.
 fn play(spec: &mut Spec, random: &mut Random) {
     let held = !spec.pauses.is_empty();
     let clock = i64::from(spec.codec.clock_rate());

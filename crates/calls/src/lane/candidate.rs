@@ -1,10 +1,10 @@
 //! Flows that look like RTP but were not announced: kept under observation until they prove it.
 //!
-//! A datagram that begins with version 2 is not RTP yet: many protocols begin so by chance. A stream is believed after
-//! [`CANDIDATE_PACKETS`] packets of one SSRC whose sequence numbers go up by one (at most two missing between
-//! neighbours, or more where the timestamps go on at the same pace), whose timestamps do not go back, within two seconds
-//! of each other, on unprivileged ports. RFC 3550 A.1 asks for two in sequence, but of a source that is known to speak
-//! RTP.
+//! A datagram that begins with version 2 is not RTP yet: many protocols begin so by chance. A stream is believed
+//! after [`CANDIDATE_PACKETS`] packets of one SSRC whose sequence numbers go up by one (at most two missing between
+//! neighbours, or more where the timestamps go on at the same pace), whose timestamps do not go back, within two
+//! seconds of each other, on unprivileged ports. RFC 3550 A.1 asks for two in sequence, but of a source that is known
+//! to speak RTP.
 //!
 //! A flow has its place in the table, with room for [`WAYS_MAX`] sources, because audio and video may share their ports
 //! (RFC 8843). The lane of a flow follows from its place, so that what is found does not depend on the number of lanes.

@@ -4,7 +4,8 @@
 //! more than the messages that only a caller sends or gets: CANCEL, and what comes before the answer. In all else From
 //! and To may be exchanged, since either side may ask.
 
-use super::call::{Call, Told};
+use super::call::Call;
+use super::told::Told;
 use trunkline_store::row::CallState;
 use trunkline_wire::sip::{Method, StartLine};
 

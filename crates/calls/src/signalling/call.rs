@@ -1,7 +1,7 @@
 //! One call: what its messages told so far.
 
 use super::beginning::Beginning;
-use super::dialogs::{Dialogs, Tags};
+use super::dialogs::Dialogs;
 use super::facts::Facts;
 use super::identity::Numbers;
 use super::invites::{Invite, Invites, Key, Pending};
@@ -9,6 +9,7 @@ use super::negotiation::Negotiation;
 use super::offer::Role;
 use super::remark::Remark;
 use super::talk::Talk;
+use super::told::Told;
 use super::up::CallUp;
 use super::{Closed, Incoming, REMARK_SEPARATOR, push_lossy, usual};
 use crate::limits::{
@@ -144,40 +145,6 @@ enum Seen {
     Again,
     /// It did, and the capture holds it twice.
     Copy,
-}
-
-/// What a message is, read once by the caller.
-#[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
-    /// Request or response.
-    pub start: &'a StartLine<'a>,
-    /// Method of the request, or of CSeq for a response.
-    pub method: Method,
-    /// CSeq number.
-    pub cseq: u32,
-    /// Hashes of the tags; 0 where nobody asks for them.
-    pub tags: Tags,
-    /// Which transaction an INVITE, its responses or a CANCEL are of; nobody asks of others.
-    pub transaction: Key,
-    /// Hash of what tells one transaction and fork from another: top Via and To.
-    pub print: u32,
-    /// The SDP that it carries.
-    pub sdp: Option<&'a [u8]>,
-}
-
-impl Told<'_> {
-    /// Whether it is an INVITE that begins a dialog.
-    pub fn is_initial_invite(&self) -> bool {
-        self.method == Method::Invite && self.tags.to == 0 && matches!(self.start, StartLine::Request { .. })
-    }
-
-    /// Status of a response, 0 for a request.
-    pub fn status(&self) -> u16 {
-        match *self.start {
-            StartLine::Request { .. } => 0,
-            StartLine::Response { status, .. } => status,
-        }
-    }
 }
 
 impl Call {

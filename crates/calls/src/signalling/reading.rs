@@ -1,8 +1,9 @@
 //! What is read of a message before it goes to its call: no more than is asked of it.
 
-use super::call::{Call, Told};
+use super::call::Call;
 use super::dialogs::Tags;
 use super::invites::Key;
+use super::told::Told;
 use super::{Signalling, usual};
 use trunkline_wire::sip::{Header, Message, Method, StartLine};
 

@@ -1,7 +1,7 @@
 //! What a ladder says of a message: its reason phrase, the cause that the other side gives, and what is odd.
 
-use super::call::Told;
 use super::push_lossy;
+use super::told::Told;
 use super::troubles::sipfrag;
 use trunkline_wire::sip::{Header, Message, Method, StartLine};
 

@@ -1,7 +1,7 @@
 //! Transactions outside calls: registrations with their challenges, and single requests with their response times.
 
-use super::call::Told;
 use super::deadlines::Deadlines;
+use super::told::Told;
 use super::usual::uri_and_user;
 use super::{Incoming, Output, SignallingCounters, text};
 use crate::limits::{LINGER_NS, TRANSACTIONS_MAX};

@@ -1,7 +1,8 @@
 //! What goes wrong in a call without a status code of its first INVITE: credentials that are refused, INVITEs within
 //! the dialog, transfers, a BYE that nobody knows.
 
-use super::call::{Call, Told};
+use super::call::Call;
+use super::told::Told;
 use super::transaction::{carries_credentials, says_stale, speaks_of_nonce};
 use trunkline_wire::sip::{Header, Message, Method, StartLine};
 

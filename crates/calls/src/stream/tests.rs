@@ -1,6 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 use std::collections::HashSet;
+use trunkline_store::row::Stream;
 
 mod senders;
 

@@ -43,6 +43,9 @@ const ROUTE_MAX_MS: f64 = 200.0;
 /// A single packet that is this much off is not held up by the network, milliseconds: the next would have come first.
 const SINGLE_MS: f64 = 1000.0;
 
+/// No network holds a packet up for longer, milliseconds: what was not sent by then cannot be missing.
+const DELAY_MAX_MS: f64 = 2000.0;
+
 /// Fewer numbers that are skipped are always taken to be lost.
 const SKIPPED_MIN: i32 = 5;
 
@@ -173,7 +176,8 @@ impl Timing {
         }
         // To send what is missing takes its time. After a stall packets come faster, but none before it was sent.
         let (passed_ms, due_ms) = (self.since_ms(at_ns), f64::from(by) * packet_ms);
-        passed_ms < due_ms / 4.0 && (age_ms < due_ms / 4.0 || self.is_too_early(passed_ms - age_ms))
+        let is_short = |ms: f64| ms < due_ms / 4.0 || 1.5 * ms + DELAY_MAX_MS < due_ms;
+        is_short(passed_ms) && (is_short(age_ms) || self.is_too_early(passed_ms - age_ms))
     }
 
     fn since_ms(&self, at_ns: i64) -> f64 {

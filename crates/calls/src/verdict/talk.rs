@@ -31,8 +31,6 @@ const GOES_ON_NS: i64 = 3_000_000_000;
 const BEGUN_NS: i64 = 1_000_000_000;
 /// Packets on their way when the other side asks for them at another place.
 const MOVING_NS: i64 = 1_000_000_000;
-/// A stream with more pauses than this while it is to be heard is of a side that suppresses silence.
-const PAUSES_USUAL: u32 = 2;
 
 /// A time in which one side is to hear the other.
 #[derive(Clone, Debug)]
@@ -210,12 +208,14 @@ impl<'a> Hearing<'a> {
         self.windows.iter().map(|w| (w.to_ns - w.from_ns.max(last)).max(0)).sum()
     }
 
-    /// The speaker sends nothing while nobody speaks.
+    /// The speaker sends nothing while nobody speaks: comfort noise shows it, or a pause after which it goes on.
     fn suppresses(&self) -> bool {
-        let within = |(from, to): &&(i64, i64)| self.windows.iter().any(|w| w.from_ns <= *from && *to <= w.to_ns);
+        // A ringing tone that ends when the call is answered is no pause of the talk.
+        let within = |(from, to): &(i64, i64)| {
+            self.windows.iter().any(|w| w.from_ns.saturating_add(MOVING_NS) <= *from && *to <= w.to_ns)
+        };
         streams(self.case, self.speaker()).any(|(stream, sound)| {
-            let pauses = sound.pauses.iter().filter(within).count() as u32 + sound.pauses_not_kept;
-            stream.comfort_noise > 0 || pauses > PAUSES_USUAL
+            stream.comfort_noise > 0 || sound.pauses_not_kept > 0 || sound.pauses.iter().any(within)
         })
     }
 

@@ -76,8 +76,8 @@ const fn fnv1a(mut hash: u64, octets: &[u8]) -> u64 {
 structs! {
     Rows { calls, streams, intervals, registrations, events, losses, charges }
     Call {
-        id, sip_call_id, state, from, to, from_uri, to_uri, numbers, start_ns, ringing_ns, answer_ns, end_ns, last_ns, code,
-        reason, hangup, src, dst, user_agent, mos, capture, verdict, ladder, streams, files,
+        id, sip_call_id, state, from, to, from_uri, to_uri, numbers, start_ns, ringing_ns, answer_ns, end_ns, last_ns,
+        code, reason, hangup, src, dst, user_agent, mos, capture, verdict, ladder, streams, files,
     }
     OtherNumber { role, number, sent }
     CaptureLedger { complete, lost_at_tap, lost_at_tap_least, lost_before_tap, note, mos_range }

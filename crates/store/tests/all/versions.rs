@@ -31,8 +31,8 @@ fn write(folder: &Path, calls: impl Iterator<Item = i64>) {
     assert_eq!((store.skipped(), store.written().refused), (vec![], 0));
 }
 
-/// Makes of a day one of an older version: 6 knew no other numbers, 5 no charges, 4 noted nothing of slices and did not know the transit of intervals, 3 had
-/// no gists and knew less of minutes.
+/// Makes of a day one of an older version: 6 knew no other numbers, 5 no charges, 4 noted nothing of slices and did
+/// not know the transit of intervals, 3 had no gists and knew less of minutes.
 fn make_older(folder: &Path, version: i64) {
     let conn = rusqlite::Connection::open(folder.join("2026-11-20.sqlite")).unwrap();
     if version < schema::VERSION_CHARGES {

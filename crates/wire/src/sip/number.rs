@@ -1,6 +1,6 @@
 //! Numbers as people search for them: of a user part its escapes decoded (RFC 3261 section 19.1.2), its parameters
-//! split off (RFC 3966 section 5, RFC 4694 section 5) and, where it is a telephone number, its visual separators removed
-//! (RFC 3966 section 5.1.1).
+//! split off (RFC 3966 section 5, RFC 4694 section 5) and, where it is a telephone number, its visual separators
+//! removed (RFC 3966 section 5.1.1).
 
 use super::grammar::{Params, split, trim, unescape};
 use super::uri::{Scheme, Uri};
