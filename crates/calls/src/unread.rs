@@ -89,10 +89,10 @@ impl Unread {
             self.cut_to = self.cut_to.max(packet.captured);
         }
         match (class, decoded) {
-            (Class::Rtp, Decoded::Udp(datagram)) => {
-                if datagram.src_port == media_control::IAX2 || datagram.dst_port == media_control::IAX2 {
-                    self.maybe_iax2(packet, datagram, octets);
-                }
+            (Class::Rtp, Decoded::Udp(datagram))
+                if datagram.src_port == media_control::IAX2 || datagram.dst_port == media_control::IAX2 =>
+            {
+                self.maybe_iax2(packet, datagram, octets);
             }
             (Class::OtherUdp, Decoded::Udp(datagram)) => self.datagram(packet, datagram, payload(datagram, octets)),
             (_, Decoded::Tcp(datagram, _)) if datagram.payload_captured > 0 => {

@@ -282,7 +282,7 @@ impl Timing {
         rise.steps[rise.count] = step_ms;
         rise.count += 1;
         let off_ms = self.figures.transit_ms - rise.level_ms;
-        if off_ms < -RISE_ROOM_MS[0] || off_ms > RISE_ROOM_MS[1] {
+        if !(-RISE_ROOM_MS[0]..=RISE_ROOM_MS[1]).contains(&off_ms) {
             self.state = State::Steady;
             self.jitter_max = self.jitter_max.max(rise.ended.map_or(0.0, |(_, most)| most));
             if rise.late.is_empty() {
