@@ -33,8 +33,8 @@ impl World {
             last_ns: 60 * SECOND,
             ..Call::default()
         };
-        let mut facts = Facts::default();
-        facts.hosts = [CALLER, CALLEE].map(|at| Some(endpoint(at).address));
+        let hosts = [CALLER, CALLEE].map(|at| Some(endpoint(at).address));
+        let facts = Facts { hosts, ..Facts::default() };
         let mut world = World { call, facts, evidence: Vec::new(), tap: Tap::default() };
         world.agree(0, said(CALLER), said(CALLEE));
         world
