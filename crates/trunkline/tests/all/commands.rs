@@ -317,7 +317,8 @@ fn a_time_means_the_same_in_a_filter_in_an_option_and_in_a_table() {
         text(&output.stdout)
     };
     let csv = in_kolkata(&["calls", "--sort", "oldest", "--csv"]);
-    let start: jiff::Timestamp = csv.lines().nth(15).unwrap().split(',').nth(5).unwrap().parse().unwrap();
+    let column = csv.lines().next().unwrap().split(',').position(|name| name == "start").unwrap();
+    let start: jiff::Timestamp = csv.lines().nth(15).unwrap().split(',').nth(column).unwrap().parse().unwrap();
     let clock =
         start.to_zoned(jiff::tz::TimeZone::get("Asia/Kolkata").unwrap()).strftime("%Y-%m-%dT%H:%M:%S").to_string();
     let by_option = in_kolkata(&["calls", "--json", "--from", &clock]);
