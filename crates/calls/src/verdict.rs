@@ -16,6 +16,7 @@ use crate::ledger::{Evidence, Tap};
 use crate::signalling::Facts;
 use crate::signalling::Registering;
 use trunkline_store::row::{Call, Message, Verdict};
+use trunkline_wire::Endpoint;
 
 /// A call with all that is known of it.
 pub struct Case<'a> {
@@ -133,6 +134,11 @@ fn verdict(kind: &str, text: String, mut packets: Vec<u64>) -> Option<Verdict> {
 /// Numbers of the packets with messages that `wanted` picks.
 fn packets_of(call: &Call, wanted: impl Fn(&Message) -> bool) -> Vec<u64> {
     call.ladder.messages.iter().filter(|m| wanted(m)).map(|m| m.packet).collect()
+}
+
+/// A host of the ladder, by its place.
+fn host(call: &Call, at: u8) -> Endpoint {
+    call.ladder.hosts.get(usize::from(at)).copied().unwrap_or_default()
 }
 
 /// Seconds with one decimal.

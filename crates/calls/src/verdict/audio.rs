@@ -305,7 +305,7 @@ pub(super) fn silent_side(case: &Case<'_>, talk_ns: i64) -> Option<usize> {
 
 /// The other side could hear this one: it sent enough, or little all along the talk.
 fn heard(case: &Case<'_>, direction: Direction, talk_ns: i64) -> bool {
-    let sparse = |s: &Stream| {
+    let sparse = |(s, _): (&Stream, u64)| {
         let speech = s.packets.saturating_sub(u64::from(s.comfort_noise));
         speech >= SPARSE_MIN && s.last_ns.saturating_sub(s.first_ns) >= talk_ns / 2
     };
@@ -319,14 +319,7 @@ pub(super) fn audio_packets(case: &Case<'_>) -> u64 {
 /// Packets of audio that it sent, those that are kept with another call included.
 fn packets(case: &Case<'_>, direction: Direction) -> u64 {
     let elsewhere = PARTIES.iter().position(|d| *d == direction).map_or(0, |party| case.tap.elsewhere[party]);
-    sent_by(case, direction).map(|s| s.packets).sum::<u64>().saturating_sub(empty(case, direction)) + elsewhere
-}
-
-/// Packets without payload of its streams that may be audio.
-fn empty(case: &Case<'_>, direction: Direction) -> u64 {
-    let streams = case.call.streams.iter().zip(case.evidence);
-    let audio = streams.filter(|(s, e)| is_audio_of(case, s, Some(e), direction));
-    audio.map(|(_, e)| e.sound.empty).sum()
+    sent_by(case, direction).map(|(_, packets)| packets).sum::<u64>() + elsewhere
 }
 
 /// It is this party's, may be audio, and something of it came after the answer.
@@ -335,11 +328,12 @@ fn is_audio_of(case: &Case<'_>, stream: &Stream, evidence: Option<&Evidence>, di
     stream.direction == direction && !is_video(evidence) && evidence.is_none_or(is_heard)
 }
 
-/// Its streams that may be audio.
-fn sent_by<'a>(case: &Case<'a>, direction: Direction) -> impl Iterator<Item = &'a Stream> {
+/// Its streams that may be audio, each with its packets that have a payload.
+fn sent_by<'a>(case: &Case<'a>, direction: Direction) -> impl Iterator<Item = (&'a Stream, u64)> {
     let evidence = case.evidence;
-    let streams = case.call.streams.iter().enumerate();
-    streams.filter(move |(at, s)| is_audio_of(case, s, evidence.get(*at), direction)).map(|(_, s)| s)
+    let streams = case.call.streams.iter().enumerate().map(|(at, s)| (s, evidence.get(at)));
+    let audio = streams.filter(move |(s, evidence)| is_audio_of(case, s, *evidence, direction));
+    audio.map(|(s, evidence)| (s, s.packets.saturating_sub(evidence.map_or(0, |e| e.sound.empty))))
 }
 
 /// Nothing of the stream can be heard: video, and what else is known to be no audio.

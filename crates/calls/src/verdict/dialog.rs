@@ -1,9 +1,8 @@
 //! Rules about what goes wrong within a dialog: its ACK, INVITEs that refresh or change it, transfers, its end.
 
-use super::{Case, counted, packets_of, seconds, status, verdict};
+use super::{Case, counted, host, packets_of, seconds, status, verdict};
 use crate::signalling::REMARK_SEPARATOR;
 use trunkline_store::row::{Call, CallState, Direction, Hangup, Message, Verdict};
-use trunkline_wire::Endpoint;
 use trunkline_wire::sip::Method;
 
 /// A 2xx repeated this often without ACK was not acknowledged.
@@ -86,10 +85,6 @@ fn repeated(call: &Call, cseq: u32, since_ns: i64) -> Option<(&Message, u32)> {
 fn accepting(call: &Call, cseq: u32) -> impl Iterator<Item = &Message> {
     let ok = move |m: &&Message| m.method == Method::Invite as u8 && (200..300).contains(&m.status) && m.cseq == cseq;
     call.ladder.messages.iter().filter(ok)
-}
-
-fn host(call: &Call, at: u8) -> Endpoint {
-    call.ladder.hosts.get(usize::from(at)).copied().unwrap_or_default()
 }
 
 pub fn reinvite_refused(case: &Case<'_>) -> Option<Verdict> {

@@ -1,8 +1,7 @@
 //! Rules about calls that do not come further: dead air after 100, credentials that are refused, endless ringing.
 
-use super::{Case, packets_of, seconds, status, verdict};
-use trunkline_store::row::{CallState, Message, Verdict};
-use trunkline_wire::Endpoint;
+use super::{Case, host, packets_of, seconds, status, verdict};
+use trunkline_store::row::{Call, CallState, Message, Verdict};
 use trunkline_wire::sip::Method;
 
 /// Nothing but 100 for longer than this is dead air: ITU-T E.721 asks for an audible sign within 8 s, 11 s at most.
@@ -27,7 +26,6 @@ pub fn no_progress(case: &Case<'_>) -> Option<Verdict> {
     if silence_ns < DEAD_AIR_NS {
         return None;
     }
-    let host = |at: u8| call.ladder.hosts.get(usize::from(at)).copied().unwrap_or_default();
     let end = match call.state {
         CallState::Cancelled => "the caller gave up",
         _ => "no more of it was seen",
@@ -37,20 +35,19 @@ pub fn no_progress(case: &Case<'_>) -> Option<Verdict> {
         call.dst,
         super::setup::provisional(first.status),
         seconds(silence_ns),
-        further(case, invite, host)
+        further(call, invite)
     );
     let packets = [Some(invite), Some(first), cancel].into_iter().flatten().map(|m| m.packet).collect();
     verdict("no-progress", text, packets)
 }
 
 /// Where the call got stuck, and so what to look at.
-fn further(case: &Case<'_>, invite: &Message, host: impl Fn(u8) -> Endpoint) -> String {
-    let next = host(invite.dst);
-    if next == case.call.dst {
+fn further(call: &Call, invite: &Message) -> String {
+    let next = host(call, invite.dst);
+    if next == call.dst {
         return format!("Check where {next} sends the call on: who comes next is silent, and not in this capture.");
     }
-    let messages = &case.call.ladder.messages;
-    let answers = messages.iter().any(|m| m.status > 0 && m.src == invite.dst && m.cseq == invite.cseq);
+    let answers = call.ladder.messages.iter().any(|m| m.status > 0 && m.src == invite.dst && m.cseq == invite.cseq);
     match answers {
         true => {
             format!("It sent the call on to {next}, which said no more either. Check {next}, and what comes behind.")
