@@ -225,6 +225,7 @@ impl<'a> Joiner<'a> {
         tap.until_ns = ended_ns.map_or(*deadline_ns, |ended_ns| ended_ns.min(*deadline_ns));
         tap.elsewhere = self.shared.remove(serial).unwrap_or_default();
         // What became known later is not looked at, so that it does not matter who knew it by then.
+        let media_seen = self.seen.any(*deadline_ns);
         for (party, media) in facts.parties.iter().enumerate() {
             let addresses = media.endpoint.map(|e| [e.address, media.signalled_from]);
             let of = |is: fn(&Seen, Address, i64) -> bool| {
@@ -233,7 +234,6 @@ impl<'a> Joiner<'a> {
             (tap.passes[party], tap.one_sided[party]) = (of(Seen::passes), of(Seen::is_one_sided));
             tap.inside_turn[party] = of(Seen::is_inside_turn);
         }
-        let media_seen = self.streams > 0;
         call.verdict = verdict::judge(&verdict::Case { call, facts, evidence: &evidence, media_seen, tap: &tap });
     }
 }

@@ -34,6 +34,8 @@ struct Known {
 #[derive(Debug, Default)]
 pub struct Seen {
     networks: HashMap<Network, Known>,
+    /// When the first stream of all began.
+    first_ns: Option<i64>,
     /// Ends of TURN with media inside, by when it was first seen.
     inside_turn: HashMap<Address, i64>,
     /// Networks beyond [`NETWORKS_SEEN_MAX`]: nothing is known of them.
@@ -43,6 +45,7 @@ pub struct Seen {
 impl Seen {
     /// Takes a stream that began; in any order.
     pub fn take(&mut self, begun: &Begun) {
+        self.first_ns = Some(self.first_ns.map_or(begun.first_ns, |first| first.min(begun.first_ns)));
         if let Some(known) = self.known(begun.from) {
             known.sent_ns = Some(known.sent_ns.map_or(begun.first_ns, |first| first.min(begun.first_ns)));
         }
@@ -75,6 +78,11 @@ impl Seen {
             return None;
         }
         Some(self.networks.entry(network).or_default())
+    }
+
+    /// Whether any media was seen by then.
+    pub fn any(&self, until_ns: i64) -> bool {
+        self.first_ns.is_some_and(|first| first <= until_ns)
     }
 
     /// Whether media from or to the network of this address was seen by then.
@@ -124,6 +132,7 @@ mod tests {
         let mut seen = Seen::default();
         seen.take(&begun(100, "192.0.2.1:4000", "[2001:db8::1]:5000"));
         seen.take(&begun(50, "192.0.2.9:4000", "198.51.100.1:5000"));
+        assert!(seen.any(50) && !seen.any(49) && !Seen::default().any(i64::MAX));
         let passes = |address: &str, at| seen.passes(format!("{address}:1").parse::<Endpoint>().unwrap().address, at);
         assert!(passes("192.0.2.77", 50) && !passes("192.0.2.77", 49) && !passes("192.0.3.1", 100));
         assert!(passes("[2001:db8::ff]", 100) && !passes("[2001:db8:0:1::1]", 100) && passes("198.51.100.2", 50));

@@ -84,6 +84,20 @@ impl Unread {
     /// Looks at a packet that `class` was found for.
     #[inline]
     pub fn see(&mut self, packet: &Packet, class: Class, decoded: &Decoded, octets: &[u8]) {
+        let on_iax2 = |d: &Datagram| d.src_port == media_control::IAX2 || d.dst_port == media_control::IAX2;
+        let is_read = match (class, decoded) {
+            (Class::Rtp, Decoded::Udp(datagram)) => !on_iax2(datagram),
+            (Class::OtherUdp, _) | (_, Decoded::Tcp(..) | Decoded::Sctp(_)) => false,
+            _ => true,
+        };
+        if !is_read || packet.captured < packet.wire {
+            self.look(packet, class, decoded, octets);
+        }
+    }
+
+    /// The same of a packet of which more has to be asked.
+    #[inline(never)]
+    fn look(&mut self, packet: &Packet, class: Class, decoded: &Decoded, octets: &[u8]) {
         if packet.captured < packet.wire {
             self.cut += 1;
             self.cut_to = self.cut_to.max(packet.captured);
@@ -221,7 +235,7 @@ impl<'a> Piece<'a> {
     /// The first line, of so many octets at most.
     fn line(&self, octets_max: usize) -> &'a [u8] {
         let some = &self.octets[..self.octets.len().min(octets_max)];
-        some.split(|o| *o == b'\n').next().unwrap_or_default().trim_ascii_end()
+        some[..memchr::memchr(b'\n', some).unwrap_or(some.len())].trim_ascii_end()
     }
 }
 

@@ -113,6 +113,7 @@ pub const RULES: &[(&[&str], Rule)] = &[
     (&["transfer-failed"], dialog::transfer_failed),
     (&["unknown-dialog"], dialog::unknown_dialog),
     (&["long-ringing"], progress::long_ringing),
+    (&["media-not-captured"], audio::no_media_captured),
 ];
 
 /// The verdict on a call; none if nothing is wrong that a rule knows.

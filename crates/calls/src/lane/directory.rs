@@ -234,7 +234,10 @@ impl Directory {
     /// Of which earlier calls an announcement claims pairs of endpoints: the one that it names and these.
     pub fn claimed(&self, a: &Announcement) -> SmallVec<[(Serial, Endpoint); 2]> {
         let (here, mut claimed) = (self.named(&a.endpoint), SmallVec::new());
-        let Some(call) = self.calls.get(&a.serial).filter(|_| here.len() > 1) else { return claimed };
+        if here.len() < 2 {
+            return claimed;
+        }
+        let Some(call) = self.calls.get(&a.serial) else { return claimed };
         for earlier in here.iter().filter(|m| m.serial < a.serial) {
             let others = call.endpoints.iter().filter(|e| **e != a.endpoint);
             let taken = others.filter(|e| self.claims(a.serial, earlier.serial, &a.endpoint, e));
@@ -270,7 +273,8 @@ impl Directory {
         let Some(call) = self.calls.get(&serial) else { return shared };
         for endpoint in &call.endpoints {
             let mappings = self.named(endpoint);
-            let Some(own) = mappings.iter().find(|m| m.serial == serial) else { continue };
+            // Nearly always one call alone names an endpoint.
+            let Some(own) = mappings.iter().find(|m| m.serial == serial && mappings.len() > 1) else { continue };
             let others = mappings.iter().filter(|m| m.serial != serial);
             let streams = others.filter_map(|m| Some((m.serial, &self.calls.get(&m.serial)?.streams)));
             for (other, at) in streams.flat_map(|(other, streams)| streams.iter().map(move |at| (other, at))) {

@@ -32,6 +32,7 @@ pub fn joins(told: &Told<'_>) -> bool {
 
 impl Call {
     /// Notes that this message is the first that was seen of a call that was there before.
+    #[cold]
     pub fn join(&mut self, told: &Told<'_>, at_ns: i64) {
         let status = told.status();
         if told.method == Method::Cancel {

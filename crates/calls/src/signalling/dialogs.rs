@@ -88,9 +88,13 @@ impl Dialogs {
         }
     }
 
-    /// A BYE came with these tags: whether the call is over. It is not while the same caller has another dialog that
-    /// was acknowledged and not ended.
+    /// A BYE came with these tags, which are asked for only where there are several dialogs: whether the call is over.
+    /// It is not while the same caller has another dialog that was acknowledged and not ended.
     pub fn end(&mut self, tags: Tags) -> bool {
+        if let [dialog] = self.confirmed.as_mut_slice() {
+            dialog.ended = true;
+            return true;
+        }
         let Some(at) = self.confirmed.iter().position(|d| d.is(tags)) else { return true };
         self.confirmed[at].ended = true;
         let leg = self.confirmed[at].tags.from;

@@ -50,6 +50,7 @@ impl Numbers {
         }
     }
 
+    #[cold]
     fn read_value(
         &mut self,
         message: &Message<'_>,
@@ -75,6 +76,7 @@ impl Numbers {
         }
     }
 
+    #[inline(never)]
     fn add(&mut self, role: NumberRole, number: &str, name: &str, value: &[u8]) {
         let is_nobody = number.is_empty() || NOBODY.iter().any(|nobody| number.eq_ignore_ascii_case(nobody));
         if is_nobody || self.list.iter().any(|one| one.role == role && one.number == number) {
@@ -116,11 +118,12 @@ fn is_reached_as_itself(address: &NameAddr<'_>, message: &Message<'_>) -> bool {
 
 /// The number of a Request-URI, if it is neither that of From nor of To.
 fn number_of<'a>(uri: &'a [u8], from: &str, to: &str) -> Option<Cow<'a, str>> {
-    let uri = Uri::parse(uri);
     // Nearly always it is that of To, as it stands.
-    if uri.user == to.as_bytes() {
+    let host = || uri.strip_prefix(b"sip:")?.strip_prefix(to.as_bytes())?.strip_prefix(b"@");
+    if !to.is_empty() && host().is_some_and(|host| memchr::memchr(b'@', host).is_none()) {
         return None;
     }
+    let uri = Uri::parse(uri);
     let number = uri.number();
     (number != to && number != from).then_some(number)
 }

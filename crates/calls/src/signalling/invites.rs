@@ -70,16 +70,19 @@ impl Invite {
 #[derive(Debug, Default)]
 pub struct Invites {
     list: SmallVec<[Invite; 2]>,
+    /// What it waits for: asked of each message, and changed by few.
+    pending: Pending,
     /// Transactions that were not followed because the call had too many that are pending.
     pub not_followed: u32,
 }
 
 /// How long a call that is not accepted may still wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pending {
     /// For a final response: a provisional one came.
     Answered,
     /// For any response.
+    #[default]
     Unanswered,
     /// For nothing: each has come to an end.
     Nothing,
@@ -89,7 +92,7 @@ impl Invites {
     /// Forgets all but the memory.
     pub fn clear(&mut self) {
         self.list.clear();
-        self.not_followed = 0;
+        (self.not_followed, self.pending) = (0, Pending::default());
     }
 
     /// Gives memory back that is more than a usual call needs.
@@ -118,6 +121,7 @@ impl Invites {
     pub fn request(&mut self, key: Key, at_ns: i64, first_hop: bool) {
         if !self.knows(key) {
             self.begin(key, at_ns, first_hop);
+            self.pending = self.waits_for();
         }
     }
 
@@ -141,6 +145,7 @@ impl Invites {
         if let Some(invite) = at.and_then(|at| self.list.get_mut(at)) {
             invite.cancelled = true;
             invite.over_ns = invite.over_ns.or(Some(at_ns));
+            self.pending = self.waits_for();
         }
     }
 
@@ -160,10 +165,15 @@ impl Invites {
             // 100 never takes a call back from ringing to trying.
             (invite.status, invite.reason) = (status, reason);
         }
+        self.pending = self.waits_for();
     }
 
     /// What the call, if nothing accepted it, waits for.
     pub fn pending(&self) -> Pending {
+        self.pending
+    }
+
+    fn waits_for(&self) -> Pending {
         let pending = || self.list.iter().filter(|i| i.first_hop && i.is_pending());
         match () {
             () if pending().any(Invite::is_answered) => Pending::Answered,

@@ -38,7 +38,7 @@ impl Remark {
         }
         let phrase = into.len().min(usize::from(u16::MAX)) as u16;
         cause(into, message);
-        if let Some((status, phrase)) = sipfrag(message).filter(|_| progress()) {
+        if let Some((status, phrase)) = progress().then(|| sipfrag(message)).flatten() {
             into.push_str(REMARK_SEPARATOR);
             into.push_str("SIP/2.0 ");
             into.push_str(&status.to_string());

@@ -15,6 +15,8 @@ pub struct Told<'a> {
     pub cseq: u32,
     /// Hashes of the tags; 0 where nobody asks for them.
     pub tags: Tags,
+    /// It is an INVITE that begins a dialog.
+    pub begins: bool,
     /// Which transaction an INVITE, its responses or a CANCEL are of; nobody asks of others.
     pub transaction: Key,
     /// Hash of what tells one transaction and fork from another: top Via and To.
@@ -25,8 +27,9 @@ pub struct Told<'a> {
 
 impl Told<'_> {
     /// Whether it is an INVITE that begins a dialog.
+    #[inline]
     pub fn is_initial_invite(&self) -> bool {
-        self.method == Method::Invite && self.tags.to == 0 && matches!(self.start, StartLine::Request { .. })
+        self.begins
     }
 
     /// Status of a response, 0 for a request.

@@ -74,10 +74,11 @@ impl Call {
             credentials.offered = credentials.challenge > 0 && carries_credentials(message);
         } else {
             // A fax that is refused goes on as sound (ITU-T T.38, D.2.2.4.1): nothing is wrong with that.
-            self.facts.offers_fax = told.sdp.is_some_and(|sdp| memchr::memmem::find(sdp, b"m=image").is_some());
+            self.facts.offers_fax = told.sdp.is_some_and(offers_fax);
         }
     }
 
+    #[cold]
     fn note_challenge(&mut self, message: &Message<'_>, told: &Told<'_>, status: u16) {
         let credentials = &mut self.facts.credentials;
         if credentials.offered && credentials.challenge == status {
@@ -107,6 +108,7 @@ impl Call {
     }
 
     /// What a NOTIFY says of a transfer: the status line of what was asked for (RFC 3515 section 2.4.5).
+    #[cold]
     fn note_progress(&mut self, message: &Message<'_>) {
         match sipfrag(message).map(|(status, _)| status) {
             Some(status @ 300..) => self.troubles().transfer = Some(Transfer { status, notified: true }),
@@ -114,6 +116,11 @@ impl Call {
             _ => {}
         }
     }
+}
+
+/// Whether a session description has a section for fax (`m=image`).
+fn offers_fax(sdp: &[u8]) -> bool {
+    memchr::memchr_iter(b'=', sdp).any(|at| sdp[..at].ends_with(b"m") && sdp[at..].starts_with(b"=image"))
 }
 
 /// Status and reason phrase in the body of a NOTIFY (message/sipfrag, RFC 3420).

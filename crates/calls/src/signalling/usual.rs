@@ -50,7 +50,11 @@ pub fn sdp<'a>(message: &Message<'a>) -> Option<&'a [u8]> {
 /// The tag of a From or To.
 pub fn tag(value: &[u8]) -> Option<&[u8]> {
     let usual = || {
-        let text = bracketed(value)?.1.strip_prefix(b";tag=")?;
+        let behind = bracketed(value)?.1;
+        if behind.is_empty() {
+            return Some(None);
+        }
+        let text = behind.strip_prefix(b";tag=")?;
         // A tag is short: no search pays.
         let tag = match text.iter().position(|o| matches!(o, b';' | b'"')) {
             Some(end) if text[end] == b';' => &text[..end],
@@ -58,27 +62,24 @@ pub fn tag(value: &[u8]) -> Option<&[u8]> {
             None => text,
         };
         let (first, last) = (tag.first()?, tag.last()?);
-        (!grammar::is_space(*first) && !grammar::is_space(*last)).then_some(tag)
+        (!grammar::is_space(*first) && !grammar::is_space(*last)).then_some(Some(tag))
     };
-    usual().or_else(|| NameAddr::parse(value).tag())
+    usual().unwrap_or_else(|| NameAddr::parse(value).tag())
 }
 
 /// The branch of the topmost Via.
 pub fn branch<'a>(message: &Message<'a>) -> Option<&'a [u8]> {
     let via = message.header(Header::Via)?;
     let usual = || {
-        // Nothing that could hold a name of that kind stands before it: no quoted text.
-        let text = &via[memchr::memmem::find(via, b";branch=")? + b";branch=".len()..];
-        let end = text.iter().position(|o| !is_of_token(*o)).unwrap_or(text.len());
-        let ends = matches!(text.get(end), None | Some(b';' | b','));
-        (ends && end > 0 && !via.contains(&b'"')).then_some(&text[..end])
+        // Nothing that could hold a name of that kind stands before the first parameter: no quoted text, no other Via.
+        let first = memchr::memchr2(b';', b',', via)?;
+        let rest = via[first..].strip_prefix(b";rport").unwrap_or(&via[first..]);
+        let text = rest.strip_prefix(b";branch=")?;
+        let branch = &text[..memchr::memchr2(b';', b',', text).unwrap_or(text.len())];
+        let is_plain = |octet: &u8| !grammar::is_space(*octet) && *octet != b'"';
+        (is_plain(branch.first()?) && is_plain(branch.last()?)).then_some(branch)
     };
     usual().or_else(|| message.vias().next()?.branch())
-}
-
-/// Octets of a token (RFC 3261 section 25.1).
-fn is_of_token(octet: u8) -> bool {
-    octet.is_ascii_alphanumeric() || b"-.!%*_+`'~".contains(&octet)
 }
 
 /// The URI of a From or To, of a tel URI with its parameters and of others without, and its number or user part as
@@ -191,6 +192,33 @@ mod tests {
         }
     }
 
+    fn via(value: &str) {
+        let octets = format!("BYE sip:a@b SIP/2.0\r\nVia: {value}\r\n\r\n");
+        let message = scan(octets.as_bytes(), true).unwrap();
+        assert_eq!(branch(&message), message.vias().next().and_then(|via| via.branch()), "{octets:?}");
+    }
+
+    #[test]
+    fn branches_are_the_grammars() {
+        let hop = "SIP/2.0/UDP 192.0.2.1:5060";
+        for parameters in [
+            ";branch=z9hG4bK1;rport",
+            ";rport;branch=z9hG4bK2",
+            ";rport=5060;received=192.0.2.9;branch=z9hG4bK3",
+            ";branch=z9hG4bK4 ;x=y",
+            "; branch = z9hG4bK5",
+            ";BRANCH=z9hG4bK6",
+            ";branch=\"z9hG4bK7\"",
+            ";x=\";branch=no\";branch=z9hG4bK8",
+            ";branch=",
+            ";branch=;branch=z9hG4bK9",
+            "",
+        ] {
+            via(&format!("{hop}{parameters}"));
+            via(&format!("{hop}{parameters}, {hop};branch=z9hG4bKsecond"));
+        }
+    }
+
     fn response(cseq: &str, request: bool) {
         let start = if request { "INVITE sip:a@b SIP/2.0" } else { "SIP/2.0 200 OK" };
         let octets = format!("{start}\r\nCSeq: {cseq}\r\n\r\n");
@@ -228,6 +256,11 @@ mod tests {
         #[test]
         fn any_address_is_read_alike(value in r#"("[a<>\\]*" ?)?[ab ]{0,3}<?(sip:|tel:|)[a%6@:;?.+ -]{0,9}@?[a1.:;=@]{0,9}(;user=phone)?>?(;tag=[a1;" ]{0,4})?"#) {
             same(value.trim().as_bytes());
+        }
+
+        #[test]
+        fn any_branch_is_read_alike(value in r#"SIP/2.0/UDP a(;(rport|branch|x)( ?= ?"?[a;, ]{0,3}"?)?){0,3}(, SIP/2.0/TCP b;branch=c)?"#) {
+            via(&value);
         }
 
         #[test]

@@ -71,9 +71,8 @@ fn is_rtsp(piece: &Piece<'_>) -> bool {
     if let Some([b'1' | b'2', b'.', b'0'..=b'9', b' ', ..]) = line.strip_prefix(b"RTSP/") {
         return true;
     }
-    let method = line.split(|o| *o == b' ').next().unwrap_or_default();
     let is_version = line.ends_with(b" RTSP/1.0") || line.ends_with(b" RTSP/2.0");
-    METHODS.contains(&method) && is_version
+    is_version && METHODS.contains(&line.split(|o| *o == b' ').next().unwrap_or_default())
 }
 
 /// STUN or TURN at the beginning of a segment: it may be followed by more, so that only the cookie is proof.

@@ -93,6 +93,17 @@ pub fn media_not_captured(case: &Case<'_>) -> Option<Verdict> {
     verdict("media-not-captured", text, sdp_packets(case))
 }
 
+/// No media of any call was seen: nothing is said about this one. All that its signalling shows goes before.
+pub fn no_media_captured(case: &Case<'_>) -> Option<Verdict> {
+    talk_ns(case)?;
+    if case.media_seen || !both_expected(case) {
+        return None;
+    }
+    let text = "Media of the call was not captured: no RTP of any call passed this tap until this one was over. Nothing \
+                is known about its audio.";
+    verdict("media-not-captured", text.to_owned(), sdp_packets(case))
+}
+
 pub fn no_audio(case: &Case<'_>) -> Option<Verdict> {
     let talk = talk_ns(case)?;
     if !is_silent(case, talk) || why_not_captured(case, talk).is_some() {
@@ -283,14 +294,15 @@ pub(super) fn judged<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Stream> {
     case.call.streams.iter().filter(move |s| answered && s.expected >= JUDGED_MIN && s.packets > 0)
 }
 
+/// Both sides meant to be heard.
+fn both_expected(case: &Case<'_>) -> bool {
+    audio_expected(case, 0) && audio_expected(case, 1)
+}
+
 /// Both sides meant to be heard, and none was.
 fn is_silent(case: &Case<'_>, talk_ns: i64) -> bool {
     let all = audio_packets(case);
-    case.media_seen
-        && audio_expected(case, 0)
-        && audio_expected(case, 1)
-        && all < HEARD_MIN
-        && !PARTIES.iter().any(|d| heard(case, *d, talk_ns))
+    case.media_seen && both_expected(case) && all < HEARD_MIN && !PARTIES.iter().any(|d| heard(case, *d, talk_ns))
 }
 
 /// The side that was not heard while the other one was, though it should have been.
@@ -347,8 +359,8 @@ pub(super) fn is_video(evidence: Option<&Evidence>) -> bool {
 pub(super) fn audio_expected(case: &Case<'_>, party: usize) -> bool {
     let media = &case.facts.parties[party];
     media.endpoint.is_some()
-        && match talk::windows(case, 1 - party) {
-            Some(windows) => talk::total_ns(&windows) >= TALK_MIN_NS,
+        && match talk::to_be_heard_ns(case, 1 - party) {
+            Some(talk_ns) => talk_ns >= TALK_MIN_NS,
             None => !case.facts.parties.iter().any(|p| p.held || p.fax),
         }
 }
@@ -435,6 +447,25 @@ mod tests {
         let mut facts = Facts::default();
         facts.parties.fill(party);
         one_way_audio(&Case { call: &call, facts: &facts, evidence: &[], media_seen: true, tap: &Default::default() })
+    }
+
+    #[test]
+    fn a_call_without_any_media_around_it_was_not_captured() {
+        let said = |media_seen, talk_ns, held| {
+            let call =
+                Call { state: CallState::Completed, answer_ns: Some(0), end_ns: Some(talk_ns), ..Call::default() };
+            let endpoint = Some("192.0.2.1:4000".parse().unwrap());
+            let mut facts = Facts::default();
+            facts.parties.fill(PartyMedia { endpoint, sends: true, receives: true, held, ..PartyMedia::default() });
+            let tap = crate::ledger::Tap { passes: [media_seen; 2], ..Default::default() };
+            let case = Case { call: &call, facts: &facts, evidence: &[], media_seen, tap: &tap };
+            crate::verdict::judge(&case).map(|verdict| verdict.kind)
+        };
+        assert_eq!(said(false, 4_000_000_000, false).as_deref(), Some("media-not-captured"));
+        assert_eq!(said(true, 4_000_000_000, false).as_deref(), Some("no-audio"));
+        // Nothing was to be heard, or for too short a time; what its signalling shows goes before.
+        assert_eq!(said(false, 4_000_000_000, true), None);
+        assert_eq!(said(false, 2_900_000_000, false).as_deref(), Some("early-hangup"));
     }
 
     #[test]

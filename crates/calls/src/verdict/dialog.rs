@@ -119,7 +119,10 @@ pub fn session_expired(case: &Case<'_>) -> Option<Verdict> {
     }
     let is_bye = |m: &&Message| m.method == Method::Bye as u8 && m.status == 0;
     let bye = call.ladder.messages.iter().rev().find(is_bye)?;
-    let reason = call.ladder.text_of(bye).split(REMARK_SEPARATOR).find(|text| says_expired(text))?;
+    let said = call.ladder.text_of(bye);
+    // Nearly always nothing is said, and nothing has to be searched.
+    let mut said = (!said.is_empty()).then(|| said.split(REMARK_SEPARATOR)).into_iter().flatten();
+    let reason = said.find(|text| says_expired(text))?;
     let since =
         call.answer_ns.map_or_else(String::new, |answer| format!(", {} after the answer", seconds(bye.at_ns - answer)));
     let text = format!(

@@ -75,8 +75,20 @@ fn end_ns(case: &Case<'_>) -> i64 {
     case.call.end_ns.or(sound).unwrap_or(case.call.last_ns)
 }
 
+/// What was agreed where this party is, each with the part of the talk in which it held: from and to, nanoseconds since
+/// 1970.
+fn spans<'a>(case: &'a Case<'_>, party: usize, answer_ns: i64) -> impl Iterator<Item = (&'a Change, i64, i64)> {
+    let end_ns = end_ns(case);
+    let mut changes = near(case, party).peekable();
+    core::iter::from_fn(move || {
+        let change = changes.next()?;
+        let to_ns = changes.peek().map_or(i64::MAX, |next| next.at_ns).min(end_ns);
+        Some((change, change.at_ns.max(answer_ns), to_ns))
+    })
+}
+
 /// When this party (0 the caller) is to hear the other one. None if that is not known.
-pub fn windows(case: &Case<'_>, listener: usize) -> Option<Windows> {
+fn windows(case: &Case<'_>, listener: usize) -> Option<Windows> {
     let answer_ns = case.call.answer_ns?;
     if case.facts.changes_not_kept {
         return None;
@@ -86,13 +98,10 @@ pub fn windows(case: &Case<'_>, listener: usize) -> Option<Windows> {
     let mut windows = Windows::new();
     let mut left: SmallVec<[Endpoint; 1]> = SmallVec::new();
     let mut is_known = false;
-    let mut changes = near(case, listener).peekable();
     // Of a proxy's two hops the caller's is answered a little later: that is no change.
     let mut was_open = None;
-    while let Some(change) = changes.next() {
+    for (change, from_ns, to_ns) in spans(case, listener, answer_ns) {
         is_known = true;
-        let to_ns = changes.peek().map_or(i64::MAX, |next| next.at_ns).min(end_ns(case));
-        let from_ns = change.at_ns.max(answer_ns);
         let [heard, said] = [change.parties[listener], change.parties[speaker]];
         let open = is_open(change);
         if to_ns > from_ns {
@@ -120,9 +129,12 @@ pub fn windows(case: &Case<'_>, listener: usize) -> Option<Windows> {
     is_known.then_some(windows)
 }
 
-/// How long this party is to hear the other one, nanoseconds.
-pub fn total_ns(windows: &[Window]) -> i64 {
-    windows.iter().map(|w| w.to_ns - w.from_ns).sum()
+/// How long this party is to hear the other one, nanoseconds. None if that is not known.
+pub fn to_be_heard_ns(case: &Case<'_>, listener: usize) -> Option<i64> {
+    let answer_ns = case.call.answer_ns.filter(|_| !case.facts.changes_not_kept)?;
+    let open_ns =
+        |(change, from_ns, to_ns): (&Change, i64, i64)| if is_open(change) { (to_ns - from_ns).max(0) } else { 0 };
+    spans(case, listener, answer_ns).map(open_ns).reduce(|sum, next| sum + next)
 }
 
 /// Audio streams of a party.
