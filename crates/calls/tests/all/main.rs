@@ -2,6 +2,7 @@
 
 mod captures;
 mod fax;
+mod forks;
 mod keys;
 mod kinds;
 mod live;
