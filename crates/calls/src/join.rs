@@ -1,7 +1,7 @@
 //! Closed calls and finished streams become rows, in an order that depends on the input alone.
 
 use crate::job::Sink;
-use crate::lane::{Finished, LaneOutput};
+use crate::lane::{Beside, Finished, LaneOutput};
 use crate::ledger::{Evidence, Losses, file_of_lane};
 use crate::limits::ROWS_PER_HANDOVER;
 use crate::media::Serial;
@@ -67,6 +67,8 @@ pub struct Joiner<'a> {
     seen: Seen,
     /// Packets of streams that belong to calls beside the one that has them, of the caller and of the callee.
     shared: HashMap<Serial, [u64; 2]>,
+    /// What else lanes tell of calls.
+    beside: HashMap<Serial, Beside>,
     /// What decoding counted in the batches joined so far.
     pub counters: DecodeCounters,
     /// Calls so far.
@@ -95,6 +97,7 @@ impl<'a> Joiner<'a> {
             losses: Losses::default(),
             seen: Seen::default(),
             shared: HashMap::new(),
+            beside: HashMap::new(),
             counters: DecodeCounters::default(),
             calls: 0,
             registrations: 0,
@@ -113,7 +116,7 @@ impl<'a> Joiner<'a> {
     /// Takes what was seen in a batch and is not analysed.
     pub(crate) fn unread(&mut self, unread: &Unread) {
         self.unread.add(unread);
-        unread.inside_turn.iter().for_each(|begun| self.seen.take_inside_turn(begun));
+        unread.carried.iter().for_each(|carried| self.seen.take_carried(carried));
     }
 
     /// Takes what a batch led to.
@@ -167,10 +170,13 @@ impl<'a> Joiner<'a> {
         for lane in lanes {
             self.rows.intervals.extend(lane.intervals);
             lane.begun.iter().for_each(|begun| self.seen.take(begun));
-            lane.inside_turn.iter().for_each(|begun| self.seen.take_inside_turn(begun));
+            lane.carried.iter().for_each(|carried| self.seen.take_carried(carried));
             for shared in lane.shared {
                 let packets = self.shared.entry(shared.serial).or_default();
                 packets[usize::from(shared.sender == Direction::Callee)] += shared.packets;
+            }
+            for (serial, beside) in lane.beside {
+                self.beside.entry(serial).or_default().add(beside);
             }
             heard.extend(lane.heard);
             let source = lane.lane.map(file_of_lane);
@@ -224,6 +230,7 @@ impl<'a> Joiner<'a> {
         let mut tap = ledger::ledger(call, &case, &self.losses);
         tap.until_ns = ended_ns.map_or(*deadline_ns, |ended_ns| ended_ns.min(*deadline_ns));
         tap.elsewhere = self.shared.remove(serial).unwrap_or_default();
+        tap.beside = self.beside.remove(serial).unwrap_or_default();
         // What became known later is not looked at, so that it does not matter who knew it by then.
         let media_seen = self.seen.any(*deadline_ns);
         for (party, media) in facts.parties.iter().enumerate() {
@@ -232,7 +239,7 @@ impl<'a> Joiner<'a> {
                 addresses.is_some_and(|all| all.iter().any(|address| is(&self.seen, *address, *deadline_ns)))
             };
             (tap.passes[party], tap.one_sided[party]) = (of(Seen::passes), of(Seen::is_one_sided));
-            tap.inside_turn[party] = of(Seen::is_inside_turn);
+            tap.carried[party] = addresses.and_then(|all| self.seen.carrier(&all, *deadline_ns));
         }
         call.verdict = verdict::judge(&verdict::Case { call, facts, evidence: &evidence, media_seen, tap: &tap });
     }

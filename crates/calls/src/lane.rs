@@ -4,22 +4,32 @@
 //! decides depends on packet times and on the order of packets, never on how many lanes there are: RTP of one pair of
 //! endpoints always meets in one lane, and RTCP comes to every lane.
 
+mod aside;
 mod candidate;
 mod directory;
+mod fax;
 mod hands;
+mod handshakes;
 mod reports;
+mod seen;
+mod turn;
 
+use crate::classify::flow_slot;
 use crate::ledger::Evidence;
 use crate::limits::{STREAM_SILENCE_NS, STREAMS_MAX};
 use crate::media::{Announcement, Notice, Numbered, Serial};
 use crate::payload::PayloadMap;
 use crate::stream::Analyzer;
 use crate::tap::{Heard, Hit, WINDOW_NS, window_of};
+use aside::Aside;
+pub use aside::Beside;
 use candidate::{Candidates, Held};
 use core::hash::{BuildHasher, Hasher};
 use directory::{Directory, Owner, opposite};
+pub use handshakes::Handshake;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use reports::Received;
+pub use seen::{Begun, Carried, Carrier};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -45,6 +55,8 @@ trunkline_kit::counters! {
         streams_overflow: "trunkline_calls_streams_overflow_total",
         /// flows under observation that were forgotten because their table was full
         candidates_overflow: "trunkline_calls_candidates_overflow_total",
+        /// times that flows with TURN or DTLS were forgotten because their table was full
+        aside_overflow: "trunkline_calls_media_flows_overflow_total",
     }
 }
 
@@ -93,21 +105,12 @@ pub struct LaneOutput {
     pub begun: Vec<Begun>,
     /// Streams of other calls between endpoints that a call names, too.
     pub shared: Vec<Shared>,
-    /// Media inside TURN that was seen: its carrier.
-    pub inside_turn: Vec<Begun>,
+    /// Media that is not known to be any call's.
+    pub carried: Vec<Carried>,
+    /// What is told of calls that are closed beside their streams.
+    pub beside: Vec<(Serial, Beside)>,
     /// The lane of a live capture; none of files.
     pub lane: Option<u16>,
-}
-
-/// A stream began: media between these passes the tap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Begun {
-    /// Its first packet, nanoseconds since 1970.
-    pub first_ns: i64,
-    /// Who sends it.
-    pub from: Endpoint,
-    /// Whom it is sent to.
-    pub to: Endpoint,
 }
 
 /// A stream that is kept with one call and belongs to another one as well, whose SDP names both its endpoints: a
@@ -127,6 +130,8 @@ struct Key {
     from: Endpoint,
     to: Endpoint,
     ssrc: u32,
+    /// The flow of TURN around it; 0 where there is none. What passes inside and outside of TURN is two streams.
+    outer: u32,
 }
 
 struct Tracked {
@@ -165,6 +170,7 @@ pub struct Lane {
     begun: u64,
     candidates: Candidates,
     directory: Directory,
+    aside: Option<Box<Aside>>,
     plain: Arc<PayloadMap>,
     hasher: DefaultHashBuilder,
     output: LaneOutput,
@@ -187,6 +193,7 @@ impl Default for Lane {
             begun: 0,
             candidates: Candidates::default(),
             directory: Directory::default(),
+            aside: None,
             plain: PayloadMap::standard(),
             hasher: DefaultHashBuilder::default(),
             output: LaneOutput::default(),
@@ -198,14 +205,16 @@ impl Default for Lane {
 }
 
 impl Lane {
-    /// Takes an RTP packet of this lane.
+    /// Takes an RTP packet of this lane, or a datagram that has or tells of media in another way.
     pub fn rtp(&mut self, packet: &MediaPacket<'_>) {
-        let Ok(media) = rtp::Packet::new(packet.payload, packet.datagram.payload_wire) else { return };
-        let key = Key { from: packet.datagram.from(), to: packet.datagram.to(), ssrc: media.header.ssrc };
+        let Ok(media) = rtp::Packet::new(packet.payload, packet.datagram.payload_wire) else {
+            return self.aside(packet);
+        };
+        let key = Key { from: packet.datagram.from(), to: packet.datagram.to(), ssrc: media.header.ssrc, outer: 0 };
         let hash = self.hash(&key);
         match self.find(&key, hash, packet.at_ns) {
             Some(at) => self.follow(at, packet, &media),
-            None => self.unknown(packet, &media, &key, hash),
+            None => self.unknown(packet, &media, &key, hash, flow_slot(packet.datagram)),
         }
     }
 
@@ -257,7 +266,8 @@ impl Lane {
         Some(at)
     }
 
-    fn unknown(&mut self, packet: &MediaPacket<'_>, media: &rtp::Packet<'_>, key: &Key, hash: u64) {
+    /// Takes a packet of no known stream; `slot` is the place of its flow, or of that around it.
+    fn unknown(&mut self, packet: &MediaPacket<'_>, media: &rtp::Packet<'_>, key: &Key, hash: u64, slot: usize) {
         if let Some(owner) = self.directory.owner(key.from, key.to, packet.at_ns) {
             let held = Held::new(packet, media);
             if let Some(at) = self.begin(key, hash, &held, Some(owner)) {
@@ -265,7 +275,7 @@ impl Lane {
             }
             return;
         }
-        let (held, forgotten) = self.candidates.see(hash, packet, media);
+        let (held, forgotten) = self.candidates.see(slot, hash, packet, media);
         self.counters.candidates_overflow += u64::from(forgotten);
         let Some(held) = held else {
             self.counters.unclaimed += 1;
@@ -345,7 +355,7 @@ impl Lane {
 
     /// Takes RTCP, which every lane gets.
     pub fn rtcp(&mut self, packet: &MediaPacket<'_>) {
-        reports::take(self, packet);
+        reports::take(self, packet, 0);
     }
 
     /// Is told which notices come next, so that what they need is in the cache then.
@@ -380,7 +390,9 @@ impl Lane {
                 for at in self.directory.release(*serial) {
                     self.finish_stream(at);
                 }
+                self.release_aside(*serial);
             }
+            Notice::Unreachable(unreached) => self.unreachable(number, unreached),
             Notice::Reassembled(r) => {
                 let packet = MediaPacket {
                     at_ns: r.at_ns,
@@ -448,7 +460,8 @@ impl Lane {
     }
 
     fn finish_stream(&mut self, at: u32) {
-        let Some(tracked) = self.streams.get_mut(at as usize).and_then(Option::take) else { return };
+        let Some(mut tracked) = self.streams.get_mut(at as usize).and_then(Option::take) else { return };
+        tracked.encrypted |= self.aside.as_deref().is_some_and(|aside| aside.secures(&tracked));
         if let Ok(entry) = self.by_key.find_entry(tracked.hash, |other| *other == at) {
             entry.remove();
         }
@@ -519,6 +532,7 @@ impl Tracked {
 
     fn finished(self: Box<Self>) -> Finished {
         let id = self.id();
+        let report = self.analyzer.report();
         let stream = Stream {
             id,
             call: self.owner.map(|(_, id)| id),
@@ -527,12 +541,14 @@ impl Tracked {
             dst: self.key.to,
             direction: self.direction,
             encrypted: self.encrypted,
+            // Digits are read from payloads: of ciphers they are chance.
+            dtmf: if self.encrypted { String::new() } else { report.dtmf },
             dscp: self.dscp,
             packet_first: self.packet_first,
             packet_last: self.packet_last,
             offset_first: self.offset_first,
             offset_last: self.offset_last,
-            ..self.analyzer.report()
+            ..report
         };
         let evidence = Evidence {
             gaps: self.analyzer.gaps().to_vec(),
@@ -549,11 +565,12 @@ impl Tracked {
 }
 
 fn stream_id(key: &Key, first_ns: i64) -> Id {
-    let mut name = [0u8; 40];
+    let mut name = [0u8; 44];
     name[..16].copy_from_slice(key.from.address.octets());
     name[16..32].copy_from_slice(key.to.address.octets());
     name[32..34].copy_from_slice(&key.from.port.to_be_bytes());
     name[34..36].copy_from_slice(&key.to.port.to_be_bytes());
-    name[36..].copy_from_slice(&key.ssrc.to_be_bytes());
-    Id::derive(first_ns, &name)
+    name[36..40].copy_from_slice(&key.ssrc.to_be_bytes());
+    name[40..].copy_from_slice(&key.outer.to_be_bytes());
+    Id::derive(first_ns, if key.outer == 0 { &name[..40] } else { &name })
 }

@@ -8,6 +8,7 @@
 
 mod kept;
 
+use crate::lane::{Beside, Carrier};
 use crate::signalling::Facts;
 use crate::stream::{Gap, Scoring, Sound, Typed};
 use crate::tap::Kind;
@@ -26,6 +27,9 @@ pub const RANGE_MAX: f32 = 0.5;
 const CAPTURED_MIN: u64 = 25;
 /// A packet belongs to a report of drops if it is missing this near to the time of the report.
 const NEAR_NS: i64 = 100_000_000;
+
+/// What the codec of a fax over UDPTL is called in its row.
+pub const FAX: &str = "T.38";
 
 /// What tells where the missing packets of a stream were lost.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -73,8 +77,10 @@ pub struct Tap {
     pub elsewhere: [u64; 2],
     /// Whether media of each party's network passes the tap at all.
     pub passes: [bool; 2],
-    /// Whether media inside TURN goes from or to each party.
-    pub inside_turn: [bool; 2],
+    /// What was seen of its media beside streams.
+    pub beside: Beside,
+    /// How media goes from or to each party that is not known to be any call's.
+    pub carried: [Option<Carrier>; 2],
     /// Whether several streams go to each party's network and none comes from it.
     pub one_sided: [bool; 2],
     /// Up to when more of the call would have been seen: until it was given up, or the input ended.

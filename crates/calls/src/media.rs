@@ -4,6 +4,7 @@ use crate::payload::PayloadMap;
 use std::sync::Arc;
 use trunkline_kit::Id;
 use trunkline_store::row::Direction;
+use trunkline_wire::icmp::Unreachable;
 use trunkline_wire::{Datagram, Endpoint, sdp};
 
 /// Number of a call in this run, in order of first message.
@@ -49,6 +50,47 @@ pub enum Notice {
     },
     /// A datagram that came in fragments and looks like RTP or RTCP.
     Reassembled(Box<Reassembled>),
+    /// Packets of a flow, media perhaps, do not arrive.
+    Unreachable(Box<Unreached>),
+}
+
+impl Notice {
+    /// The flow whose lane alone is to know it; none if all are.
+    pub fn flow(&self) -> Option<Datagram> {
+        match self {
+            Notice::Reassembled(r) => Some(r.datagram),
+            Notice::Unreachable(u) => Some(u.flow()),
+            Notice::Announce(_) | Notice::Until { .. } | Notice::Release { .. } => None,
+        }
+    }
+}
+
+/// An ICMP message about a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Unreached {
+    /// When it came, nanoseconds since 1970.
+    pub at_ns: i64,
+    /// What it says.
+    pub what: Unreachable,
+}
+
+impl Unreached {
+    /// A datagram of the flow, without a payload.
+    fn flow(&self) -> Datagram {
+        let Unreachable { from, to, .. } = self.what;
+        Datagram {
+            src: from.address,
+            dst: to.address,
+            src_port: from.port,
+            dst_port: to.port,
+            payload_start: 0,
+            payload_captured: 0,
+            payload_wire: 0,
+            vlan: 0,
+            tunnels: 0,
+            dscp: 0,
+        }
+    }
 }
 
 /// A datagram put together from fragments.

@@ -431,7 +431,7 @@ impl Work {
             let decoded = trunkline_wire::decode(packet.link, octets);
             self.counters.see(&decoded);
             let class = classify(&decoded, octets);
-            self.unread.see(&packet, class, &decoded, octets);
+            let aside = self.unread.see(&packet, class, &decoded, octets);
             tap(&mut packet, octets, &decoded, class);
             match (class, decoded) {
                 (Class::Rtp, Decoded::Udp(datagram)) => {
@@ -442,7 +442,12 @@ impl Work {
                     self.counters.rtcp += Packets::new(crate::classify::payload(&datagram, octets)).count() as u64;
                     self.rtcp.push(MediaItem { packet: at as u32, datagram });
                 }
-                (Class::Signalling, decoded) => self.signalling.push((at as u32, decoded)),
+                (Class::Signalling, decoded) | (_, decoded @ Decoded::Icmp(_)) => {
+                    self.signalling.push((at as u32, decoded));
+                }
+                (Class::OtherUdp, Decoded::Udp(datagram)) if aside => {
+                    self.media[lane_of(&datagram, lanes)].push(MediaItem { packet: at as u32, datagram });
+                }
                 _ => {}
             }
             self.batch.packets[at] = packet;
@@ -523,13 +528,10 @@ impl Notices<'_> {
         }
         let n = &self.all[self.next];
         self.next += 1;
-        // Datagrams from fragments only go to the lane of their flow.
-        if let crate::media::Notice::Reassembled(r) = &n.notice
-            && lane_of(&r.datagram, self.lanes) != self.me
-        {
-            return;
+        // What is about one flow goes to its lane alone.
+        if n.notice.flow().is_none_or(|flow| lane_of(&flow, self.lanes) == self.me) {
+            lane.notice(n.number, &n.notice);
         }
-        lane.notice(n.number, &n.notice);
     }
 }
 
@@ -541,7 +543,7 @@ impl DecodeCounters {
             Decoded::Tcp(..) => &mut self.tcp,
             Decoded::Sctp(_) => &mut self.sctp,
             Decoded::Fragment(_) => &mut self.fragments,
-            Decoded::Other => &mut self.other,
+            Decoded::Other | Decoded::Icmp(_) => &mut self.other,
             Decoded::Unknown(_) => &mut self.unknown,
             Decoded::Malformed(Layer::Link) => &mut self.malformed_link,
             Decoded::Malformed(Layer::Shim) => &mut self.malformed_shim,

@@ -1,6 +1,6 @@
 //! Whose media passes the tap at all: without that, silence says nothing about a call.
 
-use crate::lane::Begun;
+use crate::lane::{Begun, Carried, Carrier};
 use crate::limits::NETWORKS_SEEN_MAX;
 use hashbrown::HashMap;
 use trunkline_wire::{Address, Endpoint};
@@ -36,8 +36,8 @@ pub struct Seen {
     networks: HashMap<Network, Known>,
     /// When the first stream of all began.
     first_ns: Option<i64>,
-    /// Ends of TURN with media inside, by when it was first seen.
-    inside_turn: HashMap<Address, i64>,
+    /// Hosts with media that is not known to be any call's, by when it was first seen.
+    carried: HashMap<(Address, Carrier), i64>,
     /// Networks beyond [`NETWORKS_SEEN_MAX`]: nothing is known of them.
     pub overflow: u64,
 }
@@ -54,21 +54,27 @@ impl Seen {
         }
     }
 
-    /// Takes media inside TURN; in any order.
-    pub fn take_inside_turn(&mut self, begun: &Begun) {
+    /// Takes media that is not known to be any call's; in any order.
+    pub fn take_carried(&mut self, carried: &Carried) {
+        let begun = &carried.begun;
         for address in [begun.from.address, begun.to.address] {
-            if self.inside_turn.len() >= NETWORKS_SEEN_MAX && !self.inside_turn.contains_key(&address) {
+            let key = (address, carried.carrier);
+            if self.carried.len() >= NETWORKS_SEEN_MAX && !self.carried.contains_key(&key) {
                 self.overflow += 1;
                 continue;
             }
-            let first_ns = self.inside_turn.entry(address).or_insert(begun.first_ns);
+            let first_ns = self.carried.entry(key).or_insert(begun.first_ns);
             *first_ns = begun.first_ns.min(*first_ns);
         }
     }
 
-    /// Whether media inside TURN went from or to this address by then: of the client or of the server.
-    pub fn is_inside_turn(&self, address: Address, until_ns: i64) -> bool {
-        self.inside_turn.get(&address).is_some_and(|at_ns| *at_ns <= until_ns)
+    /// How such media went from or to one of these addresses by then.
+    pub fn carrier(&self, addresses: &[Address], until_ns: i64) -> Option<Carrier> {
+        let went =
+            |address: &Address, carrier| self.carried.get(&(*address, carrier)).is_some_and(|at| *at <= until_ns);
+        [Carrier::Turn, Carrier::Tcp]
+            .into_iter()
+            .find(|carrier| addresses.iter().any(|address| went(address, *carrier)))
     }
 
     fn known(&mut self, endpoint: Endpoint) -> Option<&mut Known> {

@@ -9,6 +9,7 @@ use crate::unread::Unread;
 use stream::Streams;
 use trunkline_capture::Packet;
 use trunkline_kit::counters::Counted;
+use trunkline_wire::icmp::{self, Unreachable};
 use trunkline_wire::ip_reassembly::Fragments;
 use trunkline_wire::sctp_reassembly::SctpReassembly;
 use trunkline_wire::{Datagram, Decoded, Endpoint, sip};
@@ -57,6 +58,9 @@ pub trait TakeMessages {
     /// Takes one message that is scanned already.
     fn message(&mut self, from: &Incoming<'_>, message: &sip::Message<'_>);
 
+    /// Takes an ICMP message that says that a packet did not arrive.
+    fn unreachable(&mut self, packet: &Packet, what: &Unreachable);
+
     /// Takes several messages that are scanned already, in order, and leaves none.
     fn messages(&mut self, messages: &mut Vec<(Incoming<'_>, sip::Message<'_>)>) {
         for (from, message) in messages.drain(..) {
@@ -72,6 +76,10 @@ impl TakeMessages for Signalling {
 
     fn message(&mut self, from: &Incoming<'_>, message: &sip::Message<'_>) {
         Signalling::message(self, from, message);
+    }
+
+    fn unreachable(&mut self, packet: &Packet, what: &Unreachable) {
+        Signalling::unreachable(self, what, packet.at_ns, packet.number);
     }
 
     fn messages(&mut self, messages: &mut Vec<(Incoming<'_>, sip::Message<'_>)>) {
@@ -163,6 +171,11 @@ impl<T: TakeMessages> Transport<T> {
             }
             Decoded::Sctp(datagram) => self.sctp(packet, datagram, crate::classify::payload(datagram, octets)),
             Decoded::Fragment(fragment) => self.fragment(packet, fragment, octets),
+            Decoded::Icmp(datagram) => {
+                if let Some(what) = icmp::unreachable(datagram, crate::classify::payload(datagram, octets)) {
+                    self.taker.unreachable(packet, &what);
+                }
+            }
             Decoded::Udp(_) | Decoded::Other | Decoded::Malformed(_) | Decoded::Unknown(_) => {}
         }
     }
@@ -186,20 +199,14 @@ impl<T: TakeMessages> Transport<T> {
         };
         let payload = crate::classify::payload(datagram, whole.octets);
         match classify_udp(payload) {
-            Class::Rtp => {
-                let reassembled = Reassembled {
-                    at_ns: packet.at_ns,
-                    offset: packet.offset,
-                    file: packet.file,
-                    datagram: *datagram,
-                    octets: payload.to_vec(),
-                };
-                let notice = Notice::Reassembled(Box::new(reassembled));
-                self.reassembled.push(Numbered { number: packet.number, at_ns: packet.at_ns, notice });
+            Class::Rtp => self.reassembled.push(reassembled(packet, datagram, payload)),
+            Class::OtherUdp => {
+                if self.unread.datagram(packet, datagram, payload) {
+                    self.reassembled.push(reassembled(packet, datagram, payload));
+                }
             }
             Class::Rtcp => self.counters.rtcp_fragmented += 1,
             Class::Signalling => self.taker.handle(&in_datagram(packet, datagram, whole.octets)),
-            Class::OtherUdp => self.unread.datagram(packet, datagram, payload),
             Class::Other => {}
         }
     }
@@ -254,6 +261,13 @@ impl Transport<Signalling> {
     pub fn signalling(&self) -> &Signalling {
         &self.taker
     }
+}
+
+/// A datagram for the lane of its flow.
+fn reassembled(packet: &Packet, datagram: &Datagram, payload: &[u8]) -> Numbered {
+    let Packet { at_ns, number, offset, file, .. } = *packet;
+    let whole = Reassembled { at_ns, offset, file, datagram: *datagram, octets: payload.to_vec() };
+    Numbered { number, at_ns, notice: Notice::Reassembled(Box::new(whole)) }
 }
 
 fn place(packet: &Packet) -> Place {

@@ -4,20 +4,20 @@
 //! lengths that agree. Where that is too little the port must fit as well. What is not certain has no name.
 
 mod datagram;
-mod fax;
+pub(crate) mod fax;
 mod media_control;
 mod protocol;
 mod segment;
-mod stun;
+pub(crate) mod stun;
 
 use crate::classify::{Class, payload};
-use crate::lane::Begun;
+use crate::lane::{Begun, Carried, Carrier};
 pub use protocol::Protocol;
 use trunkline_capture::Packet;
 use trunkline_wire::{Datagram, Decoded, Endpoint};
 
-/// Flows with media inside TURN that are told at a time. Further ones are told the next time they are seen.
-pub const INSIDE_TURN_MAX: usize = 64;
+/// Connections with media that are told at a time. Further ones are told the next time they are seen.
+pub const CARRIED_MAX: usize = 64;
 
 /// Packets that look like RTP without a stream are worth a word from this number on: half a second of speech.
 pub const RTP_LIKE_MIN: u64 = 25;
@@ -76,28 +76,27 @@ pub struct Unread {
     pub cut_to: u32,
     /// Full frames of IAX2 that look like RTP, too.
     like_rtp: u64,
-    /// Media inside TURN since this was taken last: who sends it to whom.
-    pub inside_turn: Vec<Begun>,
+    /// Media over TCP since this was taken last: who sends it to whom.
+    pub carried: Vec<Carried>,
 }
 
 impl Unread {
-    /// Looks at a packet that `class` was found for.
+    /// Looks at a packet that `class` was found for. Whether a lane wants it although it is no RTP: media is inside, or
+    /// it says something about media.
     #[inline]
-    pub fn see(&mut self, packet: &Packet, class: Class, decoded: &Decoded, octets: &[u8]) {
+    pub fn see(&mut self, packet: &Packet, class: Class, decoded: &Decoded, octets: &[u8]) -> bool {
         let on_iax2 = |d: &Datagram| d.src_port == media_control::IAX2 || d.dst_port == media_control::IAX2;
         let is_read = match (class, decoded) {
             (Class::Rtp, Decoded::Udp(datagram)) => !on_iax2(datagram),
             (Class::OtherUdp, _) | (_, Decoded::Tcp(..) | Decoded::Sctp(_)) => false,
             _ => true,
         };
-        if !is_read || packet.captured < packet.wire {
-            self.look(packet, class, decoded, octets);
-        }
+        (!is_read || packet.captured < packet.wire) && self.look(packet, class, decoded, octets)
     }
 
     /// The same of a packet of which more has to be asked.
     #[inline(never)]
-    fn look(&mut self, packet: &Packet, class: Class, decoded: &Decoded, octets: &[u8]) {
+    fn look(&mut self, packet: &Packet, class: Class, decoded: &Decoded, octets: &[u8]) -> bool {
         if packet.captured < packet.wire {
             self.cut += 1;
             self.cut_to = self.cut_to.max(packet.captured);
@@ -108,10 +107,17 @@ impl Unread {
             {
                 self.maybe_iax2(packet, datagram, octets);
             }
-            (Class::OtherUdp, Decoded::Udp(datagram)) => self.datagram(packet, datagram, payload(datagram, octets)),
+            (Class::OtherUdp, Decoded::Udp(datagram)) => {
+                return self.datagram(packet, datagram, payload(datagram, octets));
+            }
             (_, Decoded::Tcp(datagram, _)) if datagram.payload_captured > 0 => {
                 let found = segment::of_tcp(&Piece::new(datagram, payload(datagram, octets)));
                 self.count(found, packet, Transport::Tcp, datagram);
+                match found {
+                    Some(Protocol::TurnMedia) => self.tell(Carrier::Turn, packet.at_ns, datagram),
+                    Some(Protocol::RtpTcp) => self.tell(Carrier::Tcp, packet.at_ns, datagram),
+                    _ => {}
+                }
             }
             (_, Decoded::Sctp(datagram)) => {
                 let found = segment::of_sctp(payload(datagram, octets));
@@ -119,14 +125,24 @@ impl Unread {
             }
             _ => {}
         }
+        false
     }
 
-    /// Looks at a datagram that is neither SIP nor RTP.
-    pub fn datagram(&mut self, packet: &Packet, datagram: &Datagram, payload: &[u8]) {
-        let found = datagram::of_udp(&Piece::new(datagram, payload));
-        self.count(found, packet, Transport::Udp, datagram);
-        if found == Some(Protocol::TurnMedia) {
-            self.tell_inside_turn(packet.at_ns, datagram);
+    /// Looks at a datagram that is neither SIP nor RTP. Whether a lane wants it all the same.
+    pub fn datagram(&mut self, packet: &Packet, datagram: &Datagram, payload: &[u8]) -> bool {
+        let piece = Piece::new(datagram, payload);
+        match datagram::of_udp(&piece) {
+            // It is media like any other: the lane counts what it makes nothing of.
+            Some(Protocol::TurnMedia) => true,
+            found => {
+                self.count(found, packet, Transport::Udp, datagram);
+                match found {
+                    Some(Protocol::Turn | Protocol::Udptl) => true,
+                    None => fax::may_be_udptl(&piece),
+                    Some(Protocol::Dtls) => datagram::is_handshake(&piece),
+                    _ => false,
+                }
+            }
         }
     }
 
@@ -149,11 +165,13 @@ impl Unread {
         }
     }
 
-    fn tell_inside_turn(&mut self, first_ns: i64, datagram: &Datagram) {
+    fn tell(&mut self, carrier: Carrier, first_ns: i64, datagram: &Datagram) {
         let (from, to) = (datagram.from(), datagram.to());
-        let is_told = self.inside_turn.iter().any(|b| b.from.address == from.address && b.to.address == to.address);
-        if !is_told && self.inside_turn.len() < INSIDE_TURN_MAX {
-            self.inside_turn.push(Begun { first_ns, from, to });
+        let same = |c: &Carried| {
+            c.carrier == carrier && c.begun.from.address == from.address && c.begun.to.address == to.address
+        };
+        if !self.carried.iter().any(same) && self.carried.len() < CARRIED_MAX {
+            self.carried.push(Carried { carrier, begun: Begun { first_ns, from, to } });
         }
     }
 
@@ -178,9 +196,9 @@ impl Unread {
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.inside_turn.clear();
-        let inside_turn = core::mem::take(&mut self.inside_turn);
-        *self = Unread { inside_turn, ..Unread::default() };
+        self.carried.clear();
+        let carried = core::mem::take(&mut self.carried);
+        *self = Unread { carried, ..Unread::default() };
     }
 
     /// What was seen of a protocol.

@@ -5,12 +5,15 @@
 //! trigger it and one that must not.
 
 mod audio;
+mod carried;
 mod dialog;
+mod fax;
+mod keys;
 mod progress;
 mod receiver;
 mod setup;
 mod talk;
-mod turn;
+mod unreached;
 
 use crate::ledger::{Evidence, Tap};
 use crate::signalling::Facts;
@@ -66,6 +69,7 @@ pub const KINDS: &[(&str, Weight)] = &[
     ("codec-mismatch", Weight::Bad),
     ("loss", Weight::Bad),
     ("lost-after-tap", Weight::Bad),
+    ("fax-loss", Weight::Warn),
     ("jitter", Weight::Warn),
     ("late-audio", Weight::Warn),
     ("retransmission-storm", Weight::Warn),
@@ -95,7 +99,9 @@ pub const RULES: &[(&[&str], Rule)] = &[
     (&["reinvite-refused"], dialog::reinvite_refused),
     (&["session-expired"], dialog::session_expired),
     (&["not-captured"], audio::not_captured),
-    (&["media-not-captured"], turn::media_inside_turn),
+    (&["media-not-captured"], carried::media_carried),
+    (&["no-audio"], keys::no_keys),
+    (&["no-audio", "one-way-audio"], unreached::media),
     (&["media-not-captured"], audio::media_not_captured),
     (&["no-audio"], audio::no_audio),
     (&["one-way-audio"], audio::one_way_audio),
@@ -104,6 +110,7 @@ pub const RULES: &[(&[&str], Rule)] = &[
     (&["codec-mismatch"], audio::codec_mismatch),
     (&["loss"], audio::loss),
     (&["lost-after-tap"], receiver::lost_after_tap),
+    (&["fax-loss"], fax::fax_loss),
     (&["not-captured"], audio::lost_by_capture),
     (&["jitter"], audio::jitter),
     (&["late-audio"], talk::late_audio),

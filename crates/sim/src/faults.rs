@@ -10,6 +10,7 @@
 //! | `no-audio` | answered, `sendrecv`, and no RTP at all | `inactive` for the whole call; a fax (T.38) |
 //! | `loss` | 6-15 %, independent or in bursts, in one direction | 0.5 %; a stream of one second that loses three packets |
 //! | `lost-after-tap` | one receiver reports by RTCP that it lost 6-15 % behind the tap, where nothing is missing | it lost 1 % there |
+//! | `fax-loss` | of a fax in one direction, runs of packets longer than what the sender repeats | runs that it repeats |
 //! | `jitter` | a queue that swells: mean above 30 ms | mean near 12 ms; discontinuous transmission |
 //! | `codec-mismatch` | a payload type that no SDP named | types that differ by direction; a change among those agreed |
 //! | `early-hangup` | BYE 0.5-2.5 s after the answer | BYE 4-10 s after it; cancelled while ringing |
@@ -29,6 +30,7 @@
 //! | `registration-failed` | 403, or 401 to every try | 401, then 200 |
 //! | `stale-nonce` | `stale=true`, or `401 nonce has changed`, to every try that met a challenge | `stale=true` once, then 200; 401 with a new nonce to every try, which is `registration-failed` |
 
+use crate::fax;
 use crate::truth::{CallTruth, State, StreamTruth};
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +65,8 @@ pub enum Kind {
     Loss,
     /// A receiver reports losses behind the tap.
     LostAfterTap,
+    /// Packets of a fax that nothing restores.
+    FaxLoss,
     /// Mean jitter above [`JITTER_MEAN_MS`].
     Jitter,
     /// A payload type that was not negotiated.
@@ -187,7 +191,7 @@ const fn near(kind: Kind, variant: Variant) -> Planted {
 }
 
 /// Faults of calls, in the order in which they take turns.
-pub const FAULTS: [Planted; 41] = [
+pub const FAULTS: [Planted; 42] = [
     fault(Kind::OneWayAudio, Variant::NatPrivateSdp),
     fault(Kind::Loss, Variant::Random),
     fault(Kind::Failure4xx, Variant::Code(404)),
@@ -229,10 +233,11 @@ pub const FAULTS: [Planted; 41] = [
     fault(Kind::TransferFailed, Variant::TargetRefuses),
     fault(Kind::UnknownDialog, Variant::Refused),
     fault(Kind::LongRinging, Variant::Forgotten),
+    fault(Kind::FaxLoss, Variant::Bursty),
 ];
 
 /// Near misses of calls, in the order in which they take turns.
-pub const NEAR_MISSES: [Planted; 35] = [
+pub const NEAR_MISSES: [Planted; 36] = [
     near(Kind::OneWayAudio, Variant::NatThatWorks),
     near(Kind::OneWayAudio, Variant::Hold),
     near(Kind::Loss, Variant::Light),
@@ -268,6 +273,7 @@ pub const NEAR_MISSES: [Planted; 35] = [
     near(Kind::UnknownDialog, Variant::OneRepeat),
     near(Kind::LongRinging, Variant::Patient),
     near(Kind::NoResponse, Variant::JoinedMidCall),
+    near(Kind::FaxLoss, Variant::Bursty),
 ];
 
 /// Faults of registrations.
@@ -290,7 +296,8 @@ pub(crate) fn expected(planted: Option<Planted>, call: &CallTruth) -> Vec<Kind> 
         kinds.push(p.kind);
     }
     let answered = matches!(call.state, State::Answered | State::Completed);
-    let judged = || call.streams.iter().filter(|s| answered && s.expected >= STREAM_PACKETS_MIN);
+    let audio = || call.streams.iter().filter(|s| s.codec != fax::CODEC);
+    let judged = || audio().filter(|s| answered && s.expected >= STREAM_PACKETS_MIN);
     if judged().any(is_lossy) {
         kinds.push(Kind::Loss);
     }

@@ -25,6 +25,7 @@ pub mod codec;
 mod errand;
 pub mod farm;
 pub mod faults;
+mod fax;
 pub mod impair;
 mod ledger;
 mod media;

@@ -27,6 +27,7 @@ impl Planting {
             Kind::Loss,
             Kind::Jitter,
             Kind::CodecMismatch,
+            Kind::FaxLoss,
         ];
         let needs_rtcp = |kind: Kind| kind == Kind::LostAfterTap;
         let possible = |p: &&Planted| {

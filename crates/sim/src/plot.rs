@@ -97,6 +97,8 @@ pub(crate) struct Plot {
     pub digits: u8,
     pub mode: Mode,
     pub fax: bool,
+    /// Which side's fax loses packets, how many earlier ones each repeats, and whether more of them are lost at a time.
+    pub fax_loss: Option<(usize, u8, bool)>,
     /// Caller, callee: sends nothing although it should.
     pub silent: [bool; 2],
     pub unheard: Option<Unheard>,
@@ -175,6 +177,7 @@ impl Plot {
             digits: 0,
             mode: Mode::SendRecv,
             fax: false,
+            fax_loss: None,
             silent: [false; 2],
             unheard: None,
             strange: false,
@@ -240,6 +243,11 @@ impl Plot {
                 self.talk_ns = self.talk_ns.max(seconds(random, 25.0, 40.0));
                 self.impairments = [clean; 2];
                 self.spoil(planted, random);
+            }
+            (Kind::FaxLoss, _) => {
+                self.talk_ns = self.talk_ns.max(seconds(random, 20.0, 40.0));
+                let (side, repeats) = (random.below(2) as usize, random.between(1, 4) as u8);
+                (self.fax, self.fax_loss) = (true, Some((side, repeats, !planted.near_miss)));
             }
             (_, Variant::BehindTap) => {
                 self.talk_ns = self.talk_ns.max(seconds(random, 30.0, 60.0));

@@ -3,6 +3,7 @@
 use crate::codec::{Bank, Codec};
 use crate::errand::Errand;
 use crate::faults::{self, Kind, Planted};
+use crate::fax;
 use crate::ledger::Ledger;
 use crate::media;
 use crate::plot::Plot;
@@ -13,13 +14,15 @@ use crate::script;
 use crate::settings::Settings;
 use crate::stream::Stream;
 use crate::transport::{HANDSHAKE_NS, Scratch, Signalling};
-use crate::truth::{CallTruth, Moment, Totals, Who};
+use crate::truth::{CallTruth, Moment, StreamTruth, Totals, Who};
 
 /// A call, or an errand outside calls.
 pub(crate) struct Session {
     pub scene: Scene,
     pub signalling: Signalling,
     pub streams: Vec<Stream>,
+    /// What arrives of a fax.
+    faxes: Vec<StreamTruth>,
     pub ledger: Ledger,
     pub planted: Option<Planted>,
     pub errand: Option<Errand>,
@@ -37,8 +40,12 @@ impl Session {
         let (steps, media) = script::call(&scene, &plot, random, start_ns);
         let specs = if s.media { media::streams(&scene, &plot, &media, s.rtcp, random) } else { Vec::new() };
         let streams = specs.into_iter().map(|spec| Stream::new(spec, s.tunnel, s.tap.is_sound(), random)).collect();
-        let signalling = Signalling::new(steps, &scene, s.tunnel, at_ns, random);
-        Session { scene, signalling, streams, ledger: Ledger::default(), planted, errand: None, live: 0 }
+        let mut signalling = Signalling::new(steps, &scene, s.tunnel, at_ns, random);
+        let answer_ns = media.answer_ns.filter(|_| s.media);
+        let fax = answer_ns.map(|answer_ns| fax::play(&scene, &plot, answer_ns, s.tunnel, random));
+        let (packets, faxes) = fax.unwrap_or_default();
+        signalling.play(packets);
+        Session { scene, signalling, streams, faxes, ledger: Ledger::default(), planted, errand: None, live: 0 }
     }
 
     /// The `number`th errand, from `at_ns` on.
@@ -50,8 +57,8 @@ impl Session {
         let start_ns = at_ns + if scene.tcp { HANDSHAKE_NS } else { 0 };
         let steps = errand.script(&scene, random, start_ns);
         let signalling = Signalling::new(steps, &scene, s.tunnel, at_ns, random);
-        let (streams, ledger) = (Vec::new(), Ledger::default());
-        Session { scene, signalling, streams, ledger, planted, errand: Some(errand), live: 0 }
+        let (streams, faxes, ledger) = (Vec::new(), Vec::new(), Ledger::default());
+        Session { scene, signalling, streams, faxes, ledger, planted, errand: Some(errand), live: 0 }
     }
 
     /// The next packet of the signalling; when the one after it passes.
@@ -125,7 +132,7 @@ impl Session {
     pub fn truth(&self) -> CallTruth {
         let mut truth = self.ledger.call(&self.scene);
         truth.planted = self.planted;
-        truth.streams = self.streams.iter().filter_map(Stream::truth).collect();
+        truth.streams = self.streams.iter().filter_map(Stream::truth).chain(self.faxes.iter().cloned()).collect();
         truth.streams.sort_by_key(|s| s.first.as_ref().map(|m| m.ns));
         let media = truth.streams.iter().filter_map(|s| s.last.as_ref()).map(|m| m.ns);
         let last = media.chain(self.ledger.start_ns.map(|_| self.ledger.last_ns)).max();

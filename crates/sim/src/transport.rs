@@ -74,6 +74,13 @@ impl Signalling {
         signalling
     }
 
+    /// Lets packets that are no messages pass among them, by time.
+    pub fn play(&mut self, packets: Vec<(i64, Vec<u8>)>) {
+        for (at_ns, octets) in packets {
+            self.enqueue(Waiting { at_ns, octets, completes: 0..0 });
+        }
+    }
+
     /// When the next packet passes; none when all have.
     pub fn next_ns(&self) -> Option<i64> {
         let step = self.steps.get(self.next).map(|s| s.at_ns);

@@ -124,7 +124,7 @@ pub fn encode_stream(out: &mut Vec<u8>, s: &Stream) {
     out.some_f32(s.skew_ppm);
     encode_rtcp(out, &s.rtcp);
     let jumps = s.timestamp_jumps > 0 || s.sequence_jumps > 0;
-    let after = jumps || s.rtcp.passed > 0 || s.rtcp.lost_after_tap > 0 || s.mos_receiver.is_some();
+    let after = jumps || s.recovered > 0 || s.rtcp.passed > 0 || s.rtcp.lost_after_tap > 0 || s.mos_receiver.is_some();
     if after || s.lost_at_tap > 0 || s.mos_range.is_some() {
         out.uint(s.lost_at_tap);
         out.uint(s.lost_at_tap_least);
@@ -136,6 +136,9 @@ pub fn encode_stream(out: &mut Vec<u8>, s: &Stream) {
         out.uint(s.rtcp.lost_after_tap);
         out.uint(s.rtcp.passed);
         out.some_f32(s.mos_receiver);
+    }
+    if s.recovered > 0 {
+        out.uint(s.recovered);
     }
 }
 
@@ -181,6 +184,9 @@ pub fn decode_stream(octets: &[u8], s: &mut Stream) -> Result<(), Damaged> {
         s.rtcp.lost_after_tap = from.uint()?;
         s.rtcp.passed = from.uint()?;
         s.mos_receiver = from.some_f32()?;
+    }
+    if !from.is_empty() {
+        s.recovered = from.uint()?;
     }
     Ok(())
 }

@@ -119,7 +119,8 @@ pub fn stream(out: &mut String, s: &Stream) {
     o.text("ssrc", &format!("0x{:08x}", s.ssrc)).endpoint("src", s.src).endpoint("dst", s.dst);
     o.maybe_text("direction", direction_name(s.direction)).some_text("codec", &s.codec);
     o.int("clock_rate", some(s.clock_rate)).int("packets", Some(s.packets)).int("expected", Some(s.expected));
-    o.signed("lost", Some(s.lost)).int("missing", Some(s.missing)).int("duplicates", Some(s.duplicates));
+    o.signed("lost", Some(s.lost)).int("missing", Some(s.missing)).int("recovered", Some(s.recovered));
+    o.int("duplicates", Some(s.duplicates));
     o.int("reordered", Some(s.reordered)).real("jitter_mean_ms", Some(s.jitter_mean_ms));
     o.real("jitter_max_ms", Some(s.jitter_max_ms)).time("first", Some(s.first_ns)).time("last", Some(s.last_ns));
     mos(&mut o, &s.mos);

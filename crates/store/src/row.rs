@@ -294,6 +294,8 @@ pub struct Stream {
     pub lost: i64,
     /// Distinct packets that never came.
     pub missing: u64,
+    /// Of these, packets of a fax that its receiver can restore: later ones repeat them, or their parity tells (T.38).
+    pub recovered: u64,
     /// Exact copies.
     pub duplicates: u64,
     /// Packets that came after a higher sequence number, copies left out.
@@ -322,7 +324,7 @@ pub struct Stream {
     pub comfort_noise: u32,
     /// RFC 4733 digits and events in order ("1", "#", "*", "flash").
     pub dtmf: String,
-    /// Silence or no audio at all is not looked at here; encryption is: SRTP offered in SDP.
+    /// It is SRTP: SDP offers it, or a DTLS handshake came before it on its flow.
     pub encrypted: bool,
     /// What RTCP said about it.
     pub rtcp: RtcpSummary,

@@ -90,9 +90,12 @@ pub enum Decoded {
     Tcp(Datagram, TcpHeader),
     /// An SCTP packet; the payload begins at the first chunk.
     Sctp(Datagram),
+    /// An ICMP message that says that a packet did not arrive; the payload begins at its type ([`crate::icmp`]), and
+    /// its ports are 0.
+    Icmp(Datagram),
     /// A fragment that reassembly has to complete.
     Fragment(Fragment),
-    /// Something without a transport that the jobs look at: ARP, ICMP, spanning tree, encrypted.
+    /// Something without a transport that the jobs look at: ARP, other ICMP, spanning tree, encrypted.
     Other,
     /// A header that lies or is cut: which layer could not be read.
     Malformed(Layer),

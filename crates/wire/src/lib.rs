@@ -36,6 +36,7 @@ pub mod gtpp;
 pub mod gtpu;
 mod hashing;
 mod hdlc;
+pub mod icmp;
 pub mod ip_reassembly;
 pub mod ipv4;
 pub mod ipv6;

@@ -1,8 +1,9 @@
 //! What an IP packet carries, by protocol number (IANA "Protocol Numbers"): transports, tunnels, extension headers.
 
 use crate::walk::{Network, Walk, malformed};
-use crate::{Decoded, Layer, esp, ether, gre, ipv4, ipv6, l2tp, mpls, sctp, tcp, udp};
+use crate::{Decoded, Layer, esp, ether, gre, icmp, ipv4, ipv6, l2tp, mpls, sctp, tcp, udp};
 
+const ICMP: u8 = 1;
 pub(crate) const IPV4: u8 = 4;
 pub(crate) const TCP: u8 = 6;
 pub(crate) const UDP: u8 = 17;
@@ -10,6 +11,7 @@ pub(crate) const IPV6: u8 = 41;
 const GRE: u8 = 47;
 const ESP: u8 = 50;
 const AH: u8 = 51;
+const ICMP_V6: u8 = 58;
 const IPIP: u8 = 94;
 const ETHERIP: u8 = 97;
 const L2TP: u8 = 115;
@@ -38,6 +40,8 @@ fn tunnel_or_other(walk: Walk, at: usize, number: u8, network: &Network) -> Deco
         SCTP => sctp::packet(walk, at, network),
         ESP => esp::packet(walk, at, network).unwrap_or(Decoded::Other),
         AH => authentication_header(walk, at, network),
+        ICMP if network.src().is_v4() => icmp::packet(walk, at, network),
+        ICMP_V6 if !network.src().is_v4() => icmp::packet(walk, at, network),
         _ if !network.src().is_v4() && ipv6::is_extension(number) => ipv6::extension(walk, at, number, network),
         IPV4 | IPV6 | GRE | IPIP | ETHERIP | L2TP | MPLS | ETHERNET => match walk.tunnel() {
             Some(walk) => tunnel(walk, at, number),

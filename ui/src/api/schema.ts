@@ -8039,6 +8039,11 @@ export interface components {
             ptime_ms: number | null;
             /**
              * Format: int64
+             * @description Of these, packets of a fax (T.38) that later ones repeat, or whose parity restores them.
+             */
+            recovered: number;
+            /**
+             * Format: int64
              * @description Packets that came after a higher sequence number.
              */
             reordered: number;

@@ -10,7 +10,7 @@
 //! (RFC 8843). The lane of a flow follows from its place, so that what is found does not depend on the number of lanes.
 
 use super::MediaPacket;
-use crate::classify::{CANDIDATE_SLOTS, flow_slot};
+use crate::classify::CANDIDATE_SLOTS;
 use crate::limits::{CANDIDATE_PACKETS, SECOND_NS};
 use trunkline_wire::rtp;
 
@@ -89,9 +89,15 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// Looks at a packet of a flow that nobody announced. Gives all its packets, this one included, once it is
-    /// believed; and whether another flow was forgotten for it.
-    pub fn see(&mut self, hash: u64, packet: &MediaPacket<'_>, media: &rtp::Packet<'_>) -> (Option<Vec<Held>>, bool) {
+    /// Looks at a packet of a flow that nobody announced, whose place is `slot`. Gives all its packets, this one
+    /// included, once it is believed; and whether another flow was forgotten for it.
+    pub fn see(
+        &mut self,
+        slot: usize,
+        hash: u64,
+        packet: &MediaPacket<'_>,
+        media: &rtp::Packet<'_>,
+    ) -> (Option<Vec<Held>>, bool) {
         if packet.datagram.src_port < 1024
             || packet.datagram.dst_port < 1024
             || !rtp::payload_type_in_use(media.header.payload_type)
@@ -101,7 +107,7 @@ impl Candidates {
         if self.slots.is_empty() {
             self.slots.resize_with(CANDIDATE_SLOTS, Vec::new);
         }
-        let slot = &mut self.slots[flow_slot(packet.datagram)];
+        let slot = &mut self.slots[slot];
         let held = Held::new(packet, media);
         let Some(at) = slot.iter().position(|c| c.hash == hash) else {
             return (None, make_room(slot, Candidate::new(hash, held)));
@@ -193,7 +199,7 @@ mod tests {
             let (at_ns, number) = (i64::from(sequence) * ms * 1_000_000, at as u64);
             let packet = MediaPacket { at_ns, number, offset: 0, file: 0, datagram: &datagram, payload: &octets };
             let media = rtp::Packet::new(&octets, 12).unwrap();
-            if candidates.see(7, &packet, &media).0.is_some() {
+            if candidates.see(0, 7, &packet, &media).0.is_some() {
                 return Some(at + 1);
             }
         }
@@ -232,7 +238,7 @@ mod tests {
             let at_ns = number as i64;
             let packet = MediaPacket { at_ns, number, offset: 0, file: 0, datagram: &datagram, payload: &octets };
             let media = rtp::Packet::new(&octets, 12).unwrap();
-            believed.extend(candidates.see(ssrc, &packet, &media).0.map(|held| (ssrc, held.len())));
+            believed.extend(candidates.see(0, ssrc, &packet, &media).0.map(|held| (ssrc, held.len())));
         }
         assert_eq!(believed, [(0, CANDIDATE_PACKETS), (1, CANDIDATE_PACKETS)]);
     }

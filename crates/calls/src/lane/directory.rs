@@ -26,11 +26,13 @@ pub struct Owner {
     pub payloads: Arc<PayloadMap>,
     /// It is SRTP.
     pub encrypted: bool,
+    /// The call names endpoints of fax.
+    pub fax: bool,
     /// Until when packets belong to it.
     pub until_ns: i64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Mapping {
     serial: Serial,
     party: Direction,
@@ -119,6 +121,10 @@ impl Directory {
         let mut superseded = Vec::new();
         mappings.get_mut().retain(|m| {
             if m.serial == a.serial {
+                if a.kind == sdp::Kind::Image {
+                    // Fax shares the port with the audio before and after it, which keeps its own meaning.
+                    mapping.clone_from(m);
+                }
                 mapping.since_ns = mapping.since_ns.min(m.since_ns);
                 return false;
             }
@@ -141,7 +147,7 @@ impl Directory {
         let serial_of = |n: &Numbered| match &n.notice {
             Notice::Announce(a) => Some(a.serial),
             Notice::Until { serial, .. } | Notice::Release { serial } => Some(*serial),
-            Notice::Reassembled(_) => None,
+            Notice::Reassembled(_) | Notice::Unreachable(_) => None,
         };
         let mut known = 0;
         for n in notices {
@@ -202,6 +208,7 @@ impl Directory {
             payloads: payloads.clone(),
             kind: mapping.kind,
             encrypted: mapping.encrypted,
+            fax: call.spoken.iter().any(|(_, kind, _)| *kind == sdp::Kind::Image),
             until_ns: call.until_ns,
         })
     }

@@ -7,27 +7,35 @@ use smallvec::SmallVec;
 use trunkline_wire::Endpoint;
 use trunkline_wire::rtcp::{Body, ExtendedBlock, Packets, ReportBlock, VoipMetrics};
 
-/// Takes a compound packet.
-pub fn take(lane: &mut Lane, packet: &MediaPacket<'_>) {
-    let (from, to) = (packet.datagram.from(), packet.datagram.to());
+/// Between which endpoints reports go, and inside which flow of TURN.
+#[derive(Clone, Copy)]
+struct Way {
+    from: Endpoint,
+    to: Endpoint,
+    outer: u32,
+}
+
+/// Takes a compound packet; `outer` is the flow of TURN around it, 0 where there is none.
+pub fn take(lane: &mut Lane, packet: &MediaPacket<'_>, outer: u32) {
+    let way = Way { from: packet.datagram.from(), to: packet.datagram.to(), outer };
     for part in Packets::new(packet.payload) {
         match part.body {
             Body::SenderReport { ssrc, sender, reports } => {
-                for at in lane.streams_of(ssrc, from, to) {
+                for at in lane.streams_of(ssrc, way.from, way.to, outer) {
                     if let Some(tracked) = lane.streams[at as usize].as_deref_mut() {
                         tracked.analyzer.rtcp_sender(packet.at_ns, &sender);
                         reports.for_each(|report| note(&mut tracked.received, &report));
                     }
                 }
-                reports.for_each(|report| receiver(lane, packet.at_ns, &report, from, to));
+                reports.for_each(|report| receiver(lane, packet.at_ns, &report, way));
             }
             Body::ReceiverReport { reports, .. } => {
-                reports.for_each(|report| receiver(lane, packet.at_ns, &report, from, to));
+                reports.for_each(|report| receiver(lane, packet.at_ns, &report, way));
             }
             Body::ExtendedReport { blocks, .. } => {
                 blocks.for_each(|block| {
                     if let ExtendedBlock::VoipMetrics(metrics) = block {
-                        extended(lane, &metrics, from, to);
+                        extended(lane, &metrics, way);
                     }
                 });
             }
@@ -36,9 +44,9 @@ pub fn take(lane: &mut Lane, packet: &MediaPacket<'_>) {
     }
 }
 
-/// What `from` received, told to `to`: the stream went the other way.
-fn receiver(lane: &mut Lane, at_ns: i64, report: &ReportBlock, from: Endpoint, to: Endpoint) {
-    for at in lane.streams_of(report.ssrc, to, from) {
+/// What one end received, told to the other one: the stream went the other way.
+fn receiver(lane: &mut Lane, at_ns: i64, report: &ReportBlock, way: Way) {
+    for at in lane.streams_of(report.ssrc, way.to, way.from, way.outer) {
         if let Some(tracked) = lane.streams[at as usize].as_deref_mut() {
             tracked.analyzer.rtcp_report(at_ns, report);
         }
@@ -46,8 +54,8 @@ fn receiver(lane: &mut Lane, at_ns: i64, report: &ReportBlock, from: Endpoint, t
 }
 
 /// The same by VoIP metrics (RFC 3611 section 4.7).
-fn extended(lane: &mut Lane, metrics: &VoipMetrics, from: Endpoint, to: Endpoint) {
-    for at in lane.streams_of(metrics.ssrc, to, from) {
+fn extended(lane: &mut Lane, metrics: &VoipMetrics, way: Way) {
+    for at in lane.streams_of(metrics.ssrc, way.to, way.from, way.outer) {
         if let Some(tracked) = lane.streams[at as usize].as_deref_mut() {
             tracked.analyzer.rtcp_metrics(metrics);
         }
@@ -75,11 +83,13 @@ impl Lane {
     /// Streams of an SSRC whose sender's RTCP is at `sender` and whose receiver's is at `receiver`. Behind network
     /// address translation or a mixer only one of the two need be the stream's. Addresses alone are not enough: a relay
     /// sends the same SSRC to several, and some senders have one SSRC for all their calls.
-    fn streams_of(&self, ssrc: u32, sender: Endpoint, receiver: Endpoint) -> Vec<u32> {
+    fn streams_of(&self, ssrc: u32, sender: Endpoint, receiver: Endpoint, outer: u32) -> Vec<u32> {
         let Some(streams) = self.by_ssrc.get(&ssrc) else { return Vec::new() };
         let fits = |at: &&u32| {
             let stream = self.streams[**at as usize].as_ref();
-            stream.is_some_and(|s| belongs(sender, s.key.from) || belongs(receiver, s.key.to))
+            stream
+                .filter(|s| s.key.outer == outer)
+                .is_some_and(|s| belongs(sender, s.key.from) || belongs(receiver, s.key.to))
         };
         streams.iter().filter(fits).copied().collect()
     }

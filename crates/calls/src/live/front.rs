@@ -11,6 +11,7 @@ use core::iter::Peekable;
 use std::collections::VecDeque;
 use trunkline_capture::{Batch, CaptureLoss, Packet};
 use trunkline_kit::counters::Counted;
+use trunkline_wire::icmp::Unreachable;
 use trunkline_wire::{Datagram, Decoded, sip};
 
 trunkline_kit::counters! {
@@ -91,7 +92,7 @@ impl Front {
             let octets = batch.octets_of(&packet);
             let decoded = trunkline_wire::decode(packet.link, octets);
             let class = classify(&decoded, octets);
-            self.unread.see(&packet, class, &decoded, octets);
+            let aside = self.unread.see(&packet, class, &decoded, octets);
             each(&mut packet, octets, &decoded, class);
             let told = &mut self.transport.taker_mut().told;
             told.until_ns = told.until_ns.max(packet.at_ns);
@@ -99,12 +100,13 @@ impl Front {
             told.counters.see(&decoded);
             match (class, &decoded) {
                 (Class::Rtp, Decoded::Udp(datagram)) => media.push((at as u32, *datagram)),
+                (Class::OtherUdp, Decoded::Udp(datagram)) if aside => media.push((at as u32, *datagram)),
                 (Class::Rtcp, Decoded::Udp(datagram)) => {
                     let octets = payload(datagram, octets);
                     told.counters.rtcp += trunkline_wire::rtcp::Packets::new(octets).count() as u64;
                     told.push(item(&packet, What::Rtcp(*datagram)), octets);
                 }
-                (Class::Signalling, decoded) => {
+                (Class::Signalling, decoded) | (_, decoded @ Decoded::Icmp(_)) => {
                     self.transport.packet(&packet, decoded, octets);
                     for numbered in self.transport.take_reassembled() {
                         // Told in its place among the messages.
@@ -175,8 +177,9 @@ impl Front {
         } else {
             self.lane.tick(epoch.until_ns);
         }
-        let inside_turn = core::mem::take(&mut self.unread.inside_turn);
-        LaneOutput { lane: Some(self.transport.taker().told.lane), inside_turn, ..self.lane.poll() }
+        let mut output = self.lane.poll();
+        output.carried.append(&mut self.unread.carried);
+        LaneOutput { lane: Some(self.transport.taker().told.lane), ..output }
     }
 
     /// Batches that wait for the signalling.
@@ -263,12 +266,9 @@ impl<'e, N: Iterator<Item = &'e Numbered>, R: Iterator<Item = &'e Report>> News<
 
     fn notices_up_to(&mut self, lane: &mut Lane, at_ns: i64) {
         while let Some(n) = self.notices.next_if(|n| n.at_ns <= at_ns) {
-            if let Notice::Reassembled(r) = &n.notice
-                && !(self.is_mine)(&r.datagram)
-            {
-                continue;
+            if n.notice.flow().is_none_or(|flow| (self.is_mine)(&flow)) {
+                lane.notice(n.number, &n.notice);
             }
-            lane.notice(n.number, &n.notice);
         }
     }
 }
@@ -293,6 +293,10 @@ impl Collector {
 impl TakeMessages for Collector {
     fn handle(&mut self, from: &Incoming<'_>) {
         self.push(from, !from.cut);
+    }
+
+    fn unreachable(&mut self, packet: &Packet, what: &Unreachable) {
+        self.told.push(item(packet, What::Unreachable(*what)), &[]);
     }
 
     fn message(&mut self, from: &Incoming<'_>, message: &sip::Message<'_>) {

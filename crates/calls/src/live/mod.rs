@@ -24,6 +24,7 @@ pub use owner::{Owned, Owner, OwnerCounters};
 use crate::media::Numbered;
 use crate::pipeline::DecodeCounters;
 use trunkline_capture::CaptureLoss;
+use trunkline_wire::icmp::Unreachable;
 use trunkline_wire::{Datagram, Endpoint};
 
 /// What a lane tells the owner of the signalling.
@@ -84,6 +85,8 @@ pub enum What {
     Rtcp(Datagram),
     /// A datagram that came in fragments and looks like RTP.
     Reassembled(Datagram),
+    /// A packet did not arrive, by ICMP.
+    Unreachable(Unreachable),
 }
 
 impl Told {

@@ -207,6 +207,11 @@ fn take(signalling: &mut Signalling, told: &Told, items: &[Item], epoch: &mut Ep
                     epoch.octets.extend_from_slice(octets);
                     epoch.rtcp.push(Report { item: Item { start, ..*item }, datagram });
                 }
+                What::Unreachable(what) => {
+                    // A message in hand is older.
+                    signalling.messages(&mut group);
+                    signalling.unreachable(&what, item.at_ns, item.number);
+                }
                 What::Reassembled(datagram) => {
                     let Item { at_ns, number, offset, file, .. } = *item;
                     let whole = Reassembled { at_ns, offset, file, datagram, octets: octets.to_vec() };

@@ -93,14 +93,14 @@ pub struct Call {
     /// The last INVITE within a dialog; CSeq 0 if there was none.
     pub reinvite: Key,
     dialogs: Dialogs,
-    messages: Vec<row::Message>,
+    pub(super) messages: Vec<row::Message>,
     /// Texts of the messages.
     texts: String,
     not_kept: u32,
     /// What is said of the last of them that was kept.
     last_text: (u32, u16),
     /// The hosts of its messages.
-    hosts: SmallVec<[Endpoint; 4]>,
+    pub(super) hosts: SmallVec<[Endpoint; 4]>,
     /// Hash of hop, transaction and tags per message: equal hashes are retransmissions.
     prints: SmallVec<[u32; 8]>,
     files: SmallVec<[u32; 2]>,

@@ -15,9 +15,11 @@ mod offer;
 mod reading;
 mod remark;
 mod talk;
+mod texts;
 mod told;
 mod transaction;
 mod troubles;
+mod unreached;
 mod up;
 mod usual;
 
@@ -25,6 +27,7 @@ pub use facts::{Change, Facts, PartyMedia, Said};
 pub use remark::REMARK_SEPARATOR;
 pub use transaction::Registering;
 pub use troubles::{Refused, Transfer, Troubles};
+pub use unreached::Unreached;
 pub use up::CallUp;
 
 use crate::limits::{CALL_IDS_COUNTED_MAX, CALLS_MAX};
@@ -36,6 +39,7 @@ use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
 use reading::is_of_calls;
 use remark::Remark;
 use smallvec::SmallVec;
+use texts::{push_lossy, text};
 use told::Told;
 use transaction::Transactions;
 use trunkline_store::row;
@@ -79,6 +83,8 @@ trunkline_kit::counters! {
         numbers_overflow: "trunkline_calls_numbers_overflow_total",
         /// ladder messages not kept because a call had too many
         ladder_overflow: "trunkline_calls_ladder_overflow_total",
+        /// ICMP messages about packets that did not arrive, not kept because they were about too many flows
+        unreachable_overflow: "trunkline_calls_icmp_unreachable_overflow_total",
         /// SDP bodies read
         sdp: "trunkline_calls_sdp_total",
     }
@@ -190,6 +196,8 @@ pub struct Signalling {
     now_ns: i64,
     /// When the first response of any call came: without any, the capture may hold one direction alone.
     first_response_ns: i64,
+    /// Packets that did not arrive; none in most captures.
+    unreached: Option<Box<unreached::Flows>>,
     call_ids: HashSet<u64>,
     output: Output,
     /// What was counted so far.
@@ -215,6 +223,7 @@ impl Default for Signalling {
             number: 0,
             now_ns: i64::MIN,
             first_response_ns: i64::MAX,
+            unreached: None,
             call_ids: HashSet::new(),
             output: Output::default(),
             counters: SignallingCounters::default(),
@@ -569,6 +578,9 @@ impl Signalling {
             self.output.notices.push(Numbered { number, at_ns, notice: Notice::Release { serial } });
         }
         self.counters.invites_overflow += u64::from(call.invites_not_followed());
+        if let Some(flows) = &self.unreached {
+            call.note_unreached(flows);
+        }
         call.facts.responses_pass = self.first_response_ns <= call.deadline_ns;
         self.counters.numbers_overflow += u64::from(call.numbers_not_kept());
         let closed = call.close();
@@ -577,19 +589,6 @@ impl Signalling {
         if self.spare.len() < SPARE_MAX {
             self.spare.push(call);
         }
-    }
-}
-
-fn text(octets: &[u8]) -> String {
-    let mut text = String::with_capacity(octets.len());
-    push_lossy(&mut text, octets);
-    text
-}
-
-fn push_lossy(into: &mut String, octets: &[u8]) {
-    match core::str::from_utf8(octets) {
-        Ok(text) => into.push_str(text),
-        Err(_) => into.push_str(&String::from_utf8_lossy(octets)),
     }
 }
 

@@ -133,7 +133,9 @@ impl PayloadMaps {
 
     fn keep(&mut self, session: &sdp::Session<'_>, outline: sdp::Outline<'_>) {
         let fits = outline.section.len() <= SECTION_OCTETS_MAX && outline.says_all(session);
-        let Some(media) = session.media.first().filter(|m| fits && m.candidates.is_empty()) else { return };
+        let Some(media) = session.media.first().filter(|m| fits && m.candidates.is_empty() && !is_over_tcp(m)) else {
+            return;
+        };
         let mut remark = String::new();
         media.push_brief_tail(&mut remark);
         push_oddities(&mut remark, session);
@@ -255,6 +257,7 @@ impl Offer<'_> {
             used.map(|(media, rtp)| Offered::new(rtp.kind, payload_types(media), &rtp.payloads)).collect();
         self.negotiate(call, maps, &offered);
         let fax = self.note_fax(call, session);
+        call.facts.parties[self.side()].over_tcp |= session.media.iter().any(is_over_tcp);
         let audio = session.media.iter().enumerate().filter(|(_, m)| m.kind == sdp::Kind::Audio);
         let audio: SmallVec<[Audio; 1]> = audio.map(|(index, media)| Audio::of(index, media)).collect();
         self.note_audio(call, &audio, fax);
@@ -285,6 +288,13 @@ impl Offer<'_> {
         }
         for (endpoint, rtp) in all {
             self.tell(call, endpoint, rtp.kind, &rtp.payloads, rtp.encrypted, notices);
+        }
+        let fax = session.media.iter().filter(|m| m.kind == sdp::Kind::Image && m.proto == sdp::Proto::Udptl);
+        for media in fax {
+            let payloads = maps.of(media);
+            for endpoint in endpoints(media, self.from) {
+                self.tell(call, endpoint, media.kind, &payloads, false, notices);
+            }
         }
     }
 
@@ -383,10 +393,11 @@ fn push_oddities(remark: &mut String, session: &sdp::Session<'_>) {
 }
 
 /// Where RTP of a media description may come to: its own address and port, what network address translation may have
-/// made of it, and its ICE candidates for RTP (component 1, RFC 8839 section 5.1).
+/// made of it, and its ICE candidates for RTP (component 1, RFC 8839 section 5.1); of a relay also the address at which
+/// it sees its client, which sends from there what is inside TURN.
 fn endpoints(media: &sdp::Media<'_>, from: &Incoming<'_>) -> impl Iterator<Item = Endpoint> {
-    let candidates: Vec<Endpoint> =
-        media.candidates.iter().filter(|c| c.component == 1 && c.udp).filter_map(|c| c.endpoint()).collect();
+    let candidates = media.candidates.iter().filter(|c| c.component == 1 && c.udp);
+    let candidates: Vec<Endpoint> = candidates.flat_map(|c| [c.endpoint(), c.related]).flatten().collect();
     own_endpoints(media.rtp(), from).chain(candidates)
 }
 
@@ -412,6 +423,11 @@ fn payload_types(media: &sdp::Media<'_>) -> u128 {
 /// Whether it has a part in ICE. Some name candidates and leave the name of the user out.
 fn has_ice(media: &sdp::Media<'_>) -> bool {
     !media.ice_ufrag.is_empty() || !media.candidates.is_empty()
+}
+
+/// Whether media is asked for over TCP (RFC 4145, RFC 4571).
+fn is_over_tcp(media: &sdp::Media<'_>) -> bool {
+    media.port != 0 && media.proto_text.starts_with(b"TCP/")
 }
 
 /// The port of a section whose addresses are still to come (RFC 8840 section 4.1.1).

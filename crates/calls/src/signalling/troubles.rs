@@ -4,6 +4,10 @@
 use super::call::Call;
 use super::told::Told;
 use super::transaction::{carries_credentials, says_stale, speaks_of_nonce};
+use super::unreached::{Flows, Unreached};
+use crate::limits::SECOND_NS;
+use trunkline_store::row::CallState;
+use trunkline_wire::Endpoint;
 use trunkline_wire::sip::{Header, Message, Method, StartLine};
 
 /// What became of credentials in INVITE (RFC 3261 section 22).
@@ -46,7 +50,12 @@ pub struct Troubles {
     pub transfer: Option<Transfer>,
     /// A BYE was answered with 481.
     pub bye_unknown: bool,
+    /// The INVITE did not arrive, as ICMP says.
+    pub unreached: Option<Unreached>,
 }
+
+/// A transaction of INVITE without any response is over after this: timer B (RFC 3261 section 17.1.1.2).
+const TIMER_B_NS: i64 = 32 * SECOND_NS;
 
 impl Call {
     /// Notes what shows trouble; of most messages nothing is asked but their method.
@@ -62,6 +71,25 @@ impl Call {
             (Method::Notify, 0) => self.note_progress(message),
             _ => {}
         }
+    }
+
+    /// Notes that an INVITE did not arrive, if nothing accepted the call: the first one of which that is said.
+    pub fn note_unreached(&mut self, flows: &Flows) {
+        if matches!(self.state(), CallState::Answered | CallState::Completed | CallState::JoinedMidCall) {
+            return;
+        }
+        let said = |(at_ns, from, to)| flows.within(from, to, at_ns, at_ns + TIMER_B_NS);
+        let first = self.invited().find_map(said);
+        if first.is_some() {
+            self.troubles().unreached = first;
+        }
+    }
+
+    /// When INVITEs were sent, by whom and to whom.
+    fn invited(&self) -> impl Iterator<Item = (i64, Endpoint, Endpoint)> + '_ {
+        let host = |at: u8| self.hosts.get(usize::from(at)).copied().unwrap_or_default();
+        let invites = self.messages.iter().filter(|m| m.method == Method::Invite as u8 && m.status == 0);
+        invites.map(move |m| (m.at_ns, host(m.src), host(m.dst)))
     }
 
     fn troubles(&mut self) -> &mut Troubles {

@@ -75,6 +75,11 @@ pub fn is_dtls(piece: &Piece<'_>) -> bool {
     }
 }
 
+/// Whether a datagram of DTLS begins with something else than data: its handshake, or an alert.
+pub fn is_handshake(piece: &Piece<'_>) -> bool {
+    matches!(piece.octets.first(), Some(20..=22))
+}
+
 /// RADIUS (RFC 2865 section 3): a length that agrees, attributes that fill it.
 fn is_radius(piece: &Piece<'_>) -> bool {
     const PORTS: [u16; 5] = [1812, 1813, 1645, 1646, 3799];

@@ -2,42 +2,72 @@
 
 use super::Piece;
 
-/// A sequence number, the primary packet, and earlier packets or their parity for repair.
-pub fn is_udptl(piece: &Piece<'_>) -> bool {
-    // Fax has ports that were negotiated.
-    if piece.ports.0 < 1024 || piece.ports.1 < 1024 || piece.octets.len() != piece.wire {
-        return false;
-    }
-    let mut walk = Walk(piece.octets.get(2..).unwrap_or_default());
-    is_udptl_rest(&mut walk).unwrap_or(false)
+/// How a packet repairs those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repair {
+    /// It repeats so many.
+    Redundancy(u8),
+    /// It has so many parities, each of so many packets: the k-th begins with the k-th packet before it, and goes back
+    /// in steps of as many as there are parities.
+    Parity { entries: u8, span: u8 },
 }
 
-fn is_udptl_rest(walk: &mut Walk<'_>) -> Option<bool> {
-    let primary = walk.open()?;
-    if !is_ifp(primary) {
-        return Some(false);
-    }
-    match walk.octet()? {
-        0 => {
-            let earlier = walk.octet()?;
-            for _ in 0..earlier {
-                if !is_ifp(walk.open()?) {
-                    return Some(false);
+/// A packet of UDPTL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Udptl {
+    pub sequence: u16,
+    pub repair: Repair,
+    /// Its primary packet is more than an indicator.
+    has_data: bool,
+}
+
+impl Udptl {
+    /// The packet that these octets are: all of a datagram.
+    pub fn new(octets: &[u8]) -> Option<Udptl> {
+        let (sequence, rest) = octets.split_first_chunk::<2>()?;
+        let mut walk = Walk(rest);
+        let primary = walk.open().filter(|primary| is_ifp(primary))?;
+        let repair = match walk.octet()? {
+            0 => {
+                let earlier = walk.octet()?;
+                for _ in 0..earlier {
+                    walk.open().filter(|secondary| is_ifp(secondary))?;
                 }
+                Repair::Redundancy(earlier)
             }
-            // A lone indicator without any repair is too little to be certain.
-            Some(walk.0.is_empty() && (earlier > 0 || primary.len() > 2))
-        }
-        0x80 => {
-            let (one, packets) = (walk.octet()?, walk.octet()?);
-            let parities = walk.octet()?;
-            for _ in 0..parities {
-                walk.open()?;
+            0x80 => {
+                let (one, span) = (walk.octet()?, walk.octet()?);
+                let entries = walk.octet()?;
+                for _ in 0..entries {
+                    walk.open()?;
+                }
+                if one != 1 || span == 0 || entries == 0 {
+                    return None;
+                }
+                Repair::Parity { entries, span }
             }
-            Some(walk.0.is_empty() && one == 1 && packets > 0 && parities > 0)
-        }
-        _ => Some(false),
+            _ => return None,
+        };
+        let sequence = u16::from_be_bytes(*sequence);
+        walk.0.is_empty().then_some(Udptl { sequence, repair, has_data: primary.len() > 2 })
     }
+}
+
+/// A sequence number, the primary packet, and earlier packets or their parity for repair. A lone indicator without any
+/// repair is too little to be certain.
+pub fn is_udptl(piece: &Piece<'_>) -> bool {
+    of(piece).is_some_and(|udptl| udptl.has_data || udptl.repair != Repair::Redundancy(0))
+}
+
+/// Whether it may be such a packet: where fax was agreed, it is.
+pub fn may_be_udptl(piece: &Piece<'_>) -> bool {
+    of(piece).is_some()
+}
+
+fn of(piece: &Piece<'_>) -> Option<Udptl> {
+    // Fax has ports that were negotiated.
+    let fits = piece.ports.0 >= 1024 && piece.ports.1 >= 1024 && piece.octets.len() == piece.wire;
+    fits.then(|| Udptl::new(piece.octets)).flatten()
 }
 
 /// A packet of T.38: an indicator, or data with its fields (T.38 annex A, packed encoding rules).

@@ -12,6 +12,8 @@ pub enum Protocol {
     TlsSip,
     /// RTP inside of TURN (RFC 8656 sections 11, 12).
     TurnMedia,
+    /// RTP over TCP (RFC 4571).
+    RtpTcp,
     /// T.38 fax over UDPTL.
     Udptl,
     /// H.323's call signalling (H.225.0).
@@ -54,10 +56,11 @@ pub enum Protocol {
 
 impl Protocol {
     /// All of them, in their order.
-    pub const ALL: [Protocol; 22] = [
+    pub const ALL: [Protocol; 23] = [
         Protocol::Hep,
         Protocol::TlsSip,
         Protocol::TurnMedia,
+        Protocol::RtpTcp,
         Protocol::Udptl,
         Protocol::H323,
         Protocol::Ras,
@@ -85,6 +88,7 @@ impl Protocol {
             Protocol::Hep => "HEP",
             Protocol::TlsSip => "TLS (SIP port)",
             Protocol::TurnMedia => "RTP in TURN",
+            Protocol::RtpTcp => "RTP over TCP",
             Protocol::Udptl => "T.38 (UDPTL)",
             Protocol::H323 => "H.323 (H.225)",
             Protocol::Ras => "H.323 (RAS)",
@@ -119,7 +123,12 @@ impl Protocol {
                  such as behind the proxy or SBC."
             }
             Protocol::TurnMedia => {
-                "Media inside TURN is not analysed: such calls have no streams here. Capture behind the TURN server."
+                "Media inside TURN over TCP is not analysed: such calls have no streams here. Capture behind the TURN \
+                 server."
+            }
+            Protocol::RtpTcp => {
+                "Media over TCP (RFC 4571) is not analysed: such calls have no streams here. Capture where it goes over \
+                 UDP."
             }
             Protocol::Udptl => "Fax over UDPTL is counted, its pages are not analysed.",
             Protocol::H323 | Protocol::Ras | Protocol::Skinny | Protocol::Mgcp | Protocol::Megaco => {
@@ -166,7 +175,7 @@ impl Protocol {
             Protocol::GtpC => &[2123],
             Protocol::Radius => &[1812, 1813, 1645, 1646, 3799],
             Protocol::Tls => &[443, 8443, 8089, 7443, 993, 995, 465, 853],
-            Protocol::Udptl | Protocol::Dtls | Protocol::RtpLike => &[],
+            Protocol::RtpTcp | Protocol::Udptl | Protocol::Dtls | Protocol::RtpLike => &[],
         }
     }
 
@@ -184,9 +193,12 @@ impl Protocol {
         match self {
             Protocol::Hep | Protocol::Turn | Protocol::Stun | Protocol::Megaco => true,
             Protocol::TurnMedia => transport != Transport::Sctp,
-            Protocol::TlsSip | Protocol::Tls | Protocol::H323 | Protocol::Skinny | Protocol::Rtsp => {
-                transport == Transport::Tcp
-            }
+            Protocol::TlsSip
+            | Protocol::RtpTcp
+            | Protocol::Tls
+            | Protocol::H323
+            | Protocol::Skinny
+            | Protocol::Rtsp => transport == Transport::Tcp,
             Protocol::Diameter => transport != Transport::Udp,
             Protocol::Isup | Protocol::M3ua => transport == Transport::Sctp,
             _ => transport == Transport::Udp,

@@ -3,6 +3,7 @@
 
 use super::media_control::{is_h225, is_megaco_in_tpkt, is_skinny};
 use super::{Piece, Protocol, datagram, stun};
+use trunkline_wire::rtp;
 use trunkline_wire::sctp::{BEGIN, Chunks};
 
 /// The port of SIP over TLS (RFC 3261 section 19.1.2).
@@ -20,6 +21,7 @@ pub fn of_tcp(piece: &Piece<'_>) -> Option<Protocol> {
         0x40..=0x4f if piece.is_on(3478) => stun::of_tcp_channel(piece),
         0..=3 if stun_in_stream(piece).is_some() => stun_in_stream(piece),
         _ if is_skinny(piece) => Some(Protocol::Skinny),
+        0..=5 if is_framed_rtp(piece) => Some(Protocol::RtpTcp),
         _ => None,
     }
 }
@@ -36,6 +38,23 @@ fn is_tls(piece: &Piece<'_>) -> bool {
         23 => (1..=(1 << 14) + 2048).contains(&length),
         _ => (3..=(1 << 14) + 2048).contains(&length),
     }
+}
+
+/// RTP behind its length (RFC 4571 section 2): all of the segment, or a frame and the beginning of the next one.
+fn is_framed_rtp(piece: &Piece<'_>) -> bool {
+    const LENGTHS: core::ops::RangeInclusive<usize> = rtp::HEADER_OCTETS..=1500;
+    if piece.ports.0 < 1024 || piece.ports.1 < 1024 {
+        return false;
+    }
+    let frame = |at: usize| {
+        let length = piece.be16(at).filter(|length| LENGTHS.contains(length))?;
+        let inside = piece.octets.get(at + 2..)?;
+        let header = rtp::Header::new(inside)?;
+        let fits = rtp::looks_like_rtp(inside) && rtp::payload_type_in_use(header.payload_type);
+        fits.then_some((at + 2 + length, header.ssrc))
+    };
+    let Some((end, ssrc)) = frame(0) else { return false };
+    end == piece.wire || frame(end).is_some_and(|(_, next)| next == ssrc)
 }
 
 /// Diameter (RFC 6733 section 3): version, length, flags, a command, and a first AVP whose length fits.

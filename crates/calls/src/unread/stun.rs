@@ -1,13 +1,14 @@
 //! STUN (RFC 8489) and TURN (RFC 8656), and whether media is inside.
 
 use super::{Piece, Protocol};
-use trunkline_wire::rtp;
+use trunkline_wire::{Address, Datagram, Endpoint, rtp};
 
 const HEADER: usize = 20;
 const MAGIC_COOKIE: u32 = 0x2112_a442;
 const PORT: u16 = 3478;
 
-mod method {
+/// Methods (RFC 8489 section 18.1, RFC 8656 section 17).
+pub(crate) mod method {
     pub const ALLOCATE: u16 = 3;
     pub const REFRESH: u16 = 4;
     pub const SEND: u16 = 6;
@@ -17,6 +18,92 @@ mod method {
     /// RFC 6062.
     pub const CONNECT: u16 = 10;
     pub const CONNECTION_ATTEMPT: u16 = 12;
+}
+
+/// Attributes (RFC 8489 section 18.3, RFC 8656 section 18).
+pub(crate) mod attribute {
+    pub const CHANNEL_NUMBER: usize = 0x000c;
+    pub const XOR_PEER_ADDRESS: usize = 0x0012;
+    pub const DATA: usize = 0x0013;
+    pub const XOR_RELAYED_ADDRESS: usize = 0x0016;
+}
+
+/// What a message is for (RFC 8489 section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    Request,
+    Indication,
+    Success,
+    Error,
+}
+
+/// A message of STUN with the magic cookie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message<'a> {
+    pub method: u16,
+    pub class: Class,
+    piece: Piece<'a>,
+}
+
+impl<'a> Message<'a> {
+    /// The message that a datagram is; none if it is no such message.
+    pub fn new(datagram: &Datagram, octets: &'a [u8]) -> Option<Message<'a>> {
+        let piece = Piece::new(datagram, octets);
+        let (kind, length) = (piece.be16(0)? as u16, piece.be16(2)?);
+        if kind & 0xc000 != 0 || length + HEADER != piece.wire || piece.be32(4)? != MAGIC_COOKIE {
+            return None;
+        }
+        let class = match kind & 0x0110 {
+            0 => Class::Request,
+            0x0010 => Class::Indication,
+            0x0100 => Class::Success,
+            _ => Class::Error,
+        };
+        Some(Message { method: method_of(kind), class, piece })
+    }
+
+    /// What was captured of an attribute's value, and its length on the wire.
+    pub fn attribute(&self, wanted: usize) -> Option<(&'a [u8], usize)> {
+        whole_attributes(&self.piece).find(|(kind, ..)| *kind == wanted).map(|(_, value, length)| (value, length))
+    }
+
+    /// An address that is written XORed with cookie and transaction identifier (RFC 8489 section 14.2).
+    pub fn address(&self, wanted: usize) -> Option<Endpoint> {
+        let (value, _) = self.attribute(wanted)?;
+        let mask: [u8; 16] = self.piece.array(4)?;
+        let (&[_, family, high, low], address) = value.split_first_chunk::<4>()?;
+        let port = u16::from_be_bytes([high ^ mask[0], low ^ mask[1]]);
+        let address = match family {
+            1 => {
+                let octets: [u8; 4] = *address.first_chunk()?;
+                Address::v4(core::array::from_fn(|i| octets[i] ^ mask[i]))
+            }
+            2 => {
+                let octets: [u8; 16] = *address.first_chunk()?;
+                Address::v6(core::array::from_fn(|i| octets[i] ^ mask[i]))
+            }
+            _ => return None,
+        };
+        Some(Endpoint::new(address, port))
+    }
+}
+
+/// The method among the bits of a message type.
+fn method_of(kind: u16) -> u16 {
+    kind & 0x000f | (kind & 0x00e0) >> 1 | (kind & 0x3e00) >> 2
+}
+
+/// ChannelData in a datagram: the channel's number, what was captured of what is inside, and its length on the wire
+/// (RFC 8656 section 12.4). None if it is no such message.
+pub(crate) fn channel_data<'a>(datagram: &Datagram, octets: &'a [u8]) -> Option<(u16, &'a [u8], usize)> {
+    let piece = Piece::new(datagram, octets);
+    let (channel, length) = (piece.be16(0)?, piece.be16(2)?);
+    // Over UDP the padding to four octets may be left out.
+    if !(0x4000..=0x4fff).contains(&channel) || piece.wire != 4 + length && piece.wire != 4 + padded(length) {
+        return None;
+    }
+    let inside = octets.get(4..)?;
+    Some((channel as u16, inside.get(..length).unwrap_or(inside), length))
 }
 
 /// A message of STUN or TURN: two bits that are zero, a length that agrees, the magic cookie (RFC 8489 section 5).
@@ -30,8 +117,7 @@ pub fn of_message(piece: &Piece<'_>) -> Option<Protocol> {
         return (length % 4 == 0 && is_classic(piece, kind)).then_some(Protocol::Stun);
     }
     // Field: WhatsApp's lengths are no multiples of four.
-    let kind = kind as u16;
-    Some(match kind & 0x000f | (kind & 0x00e0) >> 1 | (kind & 0x3e00) >> 2 {
+    Some(match method_of(kind as u16) {
         method::SEND | method::DATA if holds_media(piece) => Protocol::TurnMedia,
         method::ALLOCATE
         | method::REFRESH
@@ -64,12 +150,16 @@ fn is_classic(piece: &Piece<'_>, kind: usize) -> bool {
 
 /// The data of a Send or Data indication is RTP.
 fn holds_media(piece: &Piece<'_>) -> bool {
-    const DATA: usize = 0x0013;
-    attributes(piece).any(|(kind, value)| kind == DATA && rtp::looks_like_rtp(value))
+    attributes(piece).any(|(kind, value)| kind == attribute::DATA && rtp::looks_like_rtp(value))
 }
 
-/// Attributes with what was captured of their values; it ends where a length lies.
+/// Attributes with what was captured of their values.
 fn attributes<'a>(piece: &Piece<'a>) -> impl Iterator<Item = (usize, &'a [u8])> {
+    whole_attributes(piece).map(|(kind, value, _)| (kind, value))
+}
+
+/// The same with their lengths on the wire; it ends where a length lies.
+fn whole_attributes<'a>(piece: &Piece<'a>) -> impl Iterator<Item = (usize, &'a [u8], usize)> {
     let mut rest = piece.octets.get(HEADER..).unwrap_or_default();
     core::iter::from_fn(move || {
         let [k1, k2, l1, l2] = *rest.first_chunk::<4>()?;
@@ -77,7 +167,7 @@ fn attributes<'a>(piece: &Piece<'a>) -> impl Iterator<Item = (usize, &'a [u8])> 
         let value = rest.get(4..)?;
         let value = value.get(..length).unwrap_or(value);
         rest = rest.get(4 + padded(length)..).unwrap_or_default();
-        Some((usize::from(u16::from_be_bytes([k1, k2])), value))
+        Some((usize::from(u16::from_be_bytes([k1, k2])), value, length))
     })
 }
 

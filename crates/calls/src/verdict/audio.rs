@@ -1,7 +1,7 @@
 //! Rules about what could be heard.
 
 use super::{Case, counted, seconds, talk, verdict};
-use crate::ledger::Evidence;
+use crate::ledger::{Evidence, FAX};
 use crate::signalling::PartyMedia;
 use crate::stream::Typed;
 use trunkline_audio::codec::Media;
@@ -13,7 +13,7 @@ pub(super) const PARTIES: [Direction; 2] = [Direction::Caller, Direction::Callee
 /// A call answered for less than this need not have had time to speak.
 const TALK_MIN_NS: i64 = 3_000_000_000;
 /// As many packets as this (half a second of usual speech) are audio.
-const HEARD_MIN: u64 = 25;
+pub(super) const HEARD_MIN: u64 = 25;
 /// A side that is silent sends little: fewer packets are audio if so many of them are speech and they stretch over half
 /// of the talk, with comfort noise or nothing between them (RFC 3389).
 const SPARSE_MIN: u64 = 5;
@@ -291,7 +291,8 @@ pub(super) fn talk_ns(case: &Case<'_>) -> Option<i64> {
 /// Streams long enough to be judged, of a call that was answered: before it, a ringing tone is all there is to lose.
 pub(super) fn judged<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Stream> {
     let answered = case.call.answer_ns.is_some();
-    case.call.streams.iter().filter(move |s| answered && s.expected >= JUDGED_MIN && s.packets > 0)
+    let streams = case.call.streams.iter().filter(|s| s.codec != FAX);
+    streams.filter(move |s| answered && s.expected >= JUDGED_MIN && s.packets > 0)
 }
 
 /// Both sides meant to be heard.
@@ -336,6 +337,9 @@ fn packets(case: &Case<'_>, direction: Direction) -> u64 {
 
 /// It is this party's, may be audio, and something of it came after the answer.
 fn is_audio_of(case: &Case<'_>, stream: &Stream, evidence: Option<&Evidence>, direction: Direction) -> bool {
+    if stream.codec == FAX {
+        return false;
+    }
     let is_heard = |e: &Evidence| talk::is_heard_after(case.call.answer_ns, direction, &e.sound);
     stream.direction == direction && !is_video(evidence) && evidence.is_none_or(is_heard)
 }

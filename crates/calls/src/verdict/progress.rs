@@ -1,6 +1,6 @@
 //! Rules about calls that do not come further: dead air after 100, credentials that are refused, endless ringing.
 
-use super::{Case, host, packets_of, seconds, status, verdict};
+use super::{Case, host, packets_of, seconds, status, unreached, verdict};
 use trunkline_store::row::{Call, CallState, Message, Verdict};
 use trunkline_wire::sip::Method;
 
@@ -35,9 +35,18 @@ pub fn no_progress(case: &Case<'_>) -> Option<Verdict> {
         call.dst,
         super::setup::provisional(first.status),
         seconds(silence_ns),
-        further(call, invite)
+        match unreached::invite(case) {
+            Some(u) => format!(
+                "Its INVITE to {} did not arrive. {}. {}",
+                u.what.to,
+                unreached::told(&u.what),
+                unreached::check(&u.what)
+            ),
+            None => further(call, invite),
+        }
     );
-    let packets = [Some(invite), Some(first), cancel].into_iter().flatten().map(|m| m.packet).collect();
+    let shown = [Some(invite), Some(first), cancel].into_iter().flatten().map(|m| m.packet);
+    let packets = shown.chain(unreached::invite(case).map(|u| u.packet)).collect();
     verdict("no-progress", text, packets)
 }
 

@@ -1,7 +1,7 @@
 //! Rules about how a call was set up and taken down.
 
-use super::{Case, packets_of, seconds, status, verdict};
-use crate::signalling::REMARK_SEPARATOR;
+use super::{Case, packets_of, seconds, status, unreached, verdict};
+use crate::signalling::{REMARK_SEPARATOR, Unreached};
 use trunkline_store::row::{Call, CallState, Direction, Hangup, Message, Verdict};
 use trunkline_wire::sip::Method;
 
@@ -19,7 +19,13 @@ const TIMER_B_NS: i64 = 32_000_000_000;
 
 pub fn no_response(case: &Case<'_>) -> Option<Verdict> {
     let (call, facts) = (case.call, case.facts);
-    if call.state != CallState::Attempted || facts.responses > 0 {
+    if facts.responses > 0 {
+        return None;
+    }
+    if let Some(unreached) = unreached::invite(case).filter(|_| is_unanswered(call)) {
+        return not_arrived(case, unreached);
+    }
+    if call.state != CallState::Attempted {
         return None;
     }
     let reliable = || {
@@ -45,6 +51,30 @@ pub fn no_response(case: &Case<'_>) -> Option<Verdict> {
     verdict("no-response", text, packets_of(call, |m| m.status == 0))
 }
 
+/// Nothing came of it, or the caller gave up.
+fn is_unanswered(call: &Call) -> bool {
+    matches!(call.state, CallState::Attempted | CallState::Cancelled)
+}
+
+/// Nothing came back but ICMP, which says why.
+fn not_arrived(case: &Case<'_>, unreached: &Unreached) -> Option<Verdict> {
+    let what = &unreached.what;
+    let sent = match case.facts.request_repeats {
+        0 => String::new(),
+        n => format!(" {} times", n + 1),
+    };
+    let text = format!(
+        "{} did not answer: {} sent the INVITE{sent}, and it did not arrive. {}. {}",
+        what.to,
+        what.from,
+        unreached::told(what),
+        unreached::check(what)
+    );
+    let mut packets = packets_of(case.call, |m| m.status == 0);
+    packets.push(unreached.packet);
+    verdict("no-response", text, packets)
+}
+
 pub fn failure(case: &Case<'_>) -> Option<Verdict> {
     let call = case.call;
     // Where it rang, a proxy that gave up waiting says that nobody took the call.
@@ -57,10 +87,20 @@ pub fn failure(case: &Case<'_>) -> Option<Verdict> {
         500..=599 => "failure-5xx",
         _ => "failure-6xx",
     };
-    let evidence = packets_of(call, |m| m.status == call.code && m.method == Method::Invite as u8);
+    let mut evidence = packets_of(call, |m| m.status == call.code && m.method == Method::Invite as u8);
     let refusal = call.ladder.messages.iter().find(|m| m.status == call.code);
     let who = refusal.and_then(|m| call.ladder.hosts.get(usize::from(m.src))).copied().unwrap_or(call.dst);
-    let cause = refusal.map_or_else(String::new, |m| cause_of(call, m));
+    let mut cause = refusal.map_or_else(String::new, |m| cause_of(call, m));
+    // The one who refuses had no luck with the next one.
+    let next = |u: &&Unreached| matches!(call.code, 408 | 500..) && u.what.from.address == who.address;
+    if let Some(unreached) = unreached::invite(case).filter(next) {
+        cause.push_str(&format!(
+            " Its INVITE to {} did not arrive: {}.",
+            unreached.what.to,
+            unreached::told(&unreached.what)
+        ));
+        evidence.push(unreached.packet);
+    }
     let said = status(call.code, &call.reason);
     let text = format!("{who} refused the call with {said}{}.{cause}", meaning(call.code, &call.to));
     verdict(kind, text, evidence)

@@ -6,6 +6,7 @@
 
 use super::audio::{self, PARTIES, role};
 use super::{Case, seconds, verdict};
+use crate::ledger::FAX;
 use crate::limits::STREAMS_PER_CALL_MAX;
 use crate::signalling::{Change, Said};
 use crate::stream::Sound;
@@ -140,7 +141,7 @@ pub fn to_be_heard_ns(case: &Case<'_>, listener: usize) -> Option<i64> {
 /// Audio streams of a party.
 fn streams<'a>(case: &'a Case<'_>, party: usize) -> impl Iterator<Item = (&'a Stream, &'a Sound)> + use<'a> {
     let all = case.call.streams.iter().zip(case.evidence);
-    let audio = all.filter(move |(s, e)| s.direction == PARTIES[party] && !audio::is_video(Some(e)));
+    let audio = all.filter(move |(s, e)| s.direction == PARTIES[party] && !audio::is_video(Some(e)) && s.codec != FAX);
     audio.map(|(s, e)| (s, &e.sound)).filter(|(s, sound)| s.packets > sound.empty)
 }
 

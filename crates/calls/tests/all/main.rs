@@ -1,13 +1,20 @@
 //! All integration tests of calls, one binary: it is linked once, and what tests share is compiled once.
 
 mod captures;
+mod fax;
+mod forks;
+mod keys;
 mod kinds;
 mod live;
 mod losses;
+mod over_tcp;
 mod ports;
 mod replay;
 mod reported;
 mod tap;
+mod tape;
 mod truth;
+mod turn;
+mod unreachable;
 mod unread;
 mod world;

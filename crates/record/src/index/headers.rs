@@ -72,7 +72,7 @@ impl Headers {
                     ..*outermost
                 };
             }
-            Decoded::Other | Decoded::Malformed(_) | Decoded::Unknown(_) => return *outermost,
+            Decoded::Other | Decoded::Icmp(_) | Decoded::Malformed(_) | Decoded::Unknown(_) => return *outermost,
         };
         Headers {
             kind: Kind::Transport,

@@ -57,6 +57,7 @@ fn call(n: i64) -> Call {
         missing: 6,
         lost_at_tap: 2,
         lost_at_tap_least: 1,
+        recovered: 2,
         duplicates: 1,
         reordered: 2,
         jitter_mean_ms: 0.123_456_789,

@@ -87,8 +87,8 @@ structs! {
     Message { at_ns, packet, offset, octets, cseq, file, status, method, src, dst, flags, text }
     Stream {
         id, call, ssrc, src, dst, direction, codec, clock_rate, payload_types, ptime_ms, packets, octets, expected,
-        lost, missing, duplicates, reordered, jitter_mean_ms, jitter_max_ms, discarded, first_ns, last_ns, mos,
-        burst_ratio, loss_runs, delay_histogram, talkspurts, comfort_noise, dtmf, encrypted, rtcp, lost_at_tap,
+        lost, missing, recovered, duplicates, reordered, jitter_mean_ms, jitter_max_ms, discarded, first_ns, last_ns,
+        mos, burst_ratio, loss_runs, delay_histogram, talkspurts, comfort_noise, dtmf, encrypted, rtcp, lost_at_tap,
         lost_at_tap_least, mos_range, skew_ppm, timestamp_jumps, sequence_jumps, mos_receiver, dscp, packet_first,
         packet_last, file, offset_first, offset_last,
     }

@@ -29,6 +29,7 @@ const FIGURES: [Figure; 26] = [
     Figure { name: "time", of: |s| figure::duration(s.last_ns.saturating_sub(s.first_ns)), style: plain },
     Figure { name: "packets", of: |s| format!("{} of {}", count(s.packets), count(s.expected)), style: plain },
     Figure { name: "missing", of: missing, style: |s| if s.missing > 0 { Style::Warn } else { Style::Plain } },
+    Figure { name: "restored (T.38)", of: |s| none_if_zero(s.recovered), style: plain },
     Figure { name: "lost at the tap", of: lost_at_tap, style: |_| Style::Warn },
     Figure { name: "lost (RFC 3550)", of: |s| signed(s.lost), style: plain },
     Figure { name: "loss runs", of: loss_runs, style: plain },
@@ -59,11 +60,7 @@ const FIGURES: [Figure; 26] = [
         style: plain,
     },
     Figure { name: "digits", of: |s| s.dtmf.clone(), style: plain },
-    Figure {
-        name: "encrypted",
-        of: |s| if s.encrypted { "SRTP offered".to_owned() } else { String::new() },
-        style: plain,
-    },
+    Figure { name: "encrypted", of: |s| if s.encrypted { "SRTP".to_owned() } else { String::new() }, style: plain },
 ];
 
 /// The streams in groups of as many as fit beside each other.

@@ -240,6 +240,8 @@ pub struct Stream {
     pub lost: i64,
     /// Distinct packets that never came.
     pub missing: u64,
+    /// Of these, packets of a fax (T.38) that later ones repeat, or whose parity restores them.
+    pub recovered: u64,
     /// Exact copies.
     pub duplicates: u64,
     /// Packets that came after a higher sequence number.

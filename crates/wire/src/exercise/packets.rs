@@ -10,13 +10,18 @@ use crate::{Address, Datagram, Decoded, Fragment, TcpHeader};
 /// A packet: two octets of link type, network order, then what was captured.
 pub fn decode(octets: &[u8]) {
     let Some((link, packet)) = octets.split_first_chunk::<2>() else { return };
-    lies_within(&crate::decode(u16::from_be_bytes(*link), packet), packet);
+    let decoded = crate::decode(u16::from_be_bytes(*link), packet);
+    lies_within(&decoded, packet);
+    if let Decoded::Icmp(d) = decoded {
+        let octets = &packet[d.payload_start as usize..][..d.payload_captured as usize];
+        assert!(crate::icmp::unreachable(&d, octets).is_none_or(|u| u.by == d.src));
+    }
 }
 
 /// What a result points to is in the packet.
 fn lies_within(decoded: &Decoded, packet: &[u8]) {
     let (start, captured, wire, tunnels) = match decoded {
-        Decoded::Udp(d) | Decoded::Tcp(d, _) | Decoded::Sctp(d) => {
+        Decoded::Udp(d) | Decoded::Tcp(d, _) | Decoded::Sctp(d) | Decoded::Icmp(d) => {
             (d.payload_start, d.payload_captured, d.payload_wire, d.tunnels)
         }
         Decoded::Fragment(f) => (f.payload_start, f.payload_captured, f.payload_wire, f.tunnels),

@@ -33,6 +33,8 @@ pub struct Candidate<'a> {
     pub port: u16,
     /// How it was found.
     pub kind: CandidateKind,
+    /// Of a relay: the address at which it sees its client (`raddr`, `rport`); none where that is not told.
+    pub related: Option<Endpoint>,
 }
 
 impl<'a> Candidate<'a> {
@@ -59,7 +61,34 @@ impl<'a> Candidate<'a> {
             b"relay" => CandidateKind::Relay,
             _ => CandidateKind::Other,
         };
+        let related = if kind == CandidateKind::Relay { related(parts) } else { None };
         let (component, port) = (u16::try_from(component).ok()?, u16::try_from(port).ok()?);
-        Some(Candidate { component, udp, priority, connection, port, kind })
+        Some(Candidate { component, udp, priority, connection, port, kind, related })
+    }
+}
+
+/// `raddr 192.0.2.1 rport 4000`. Who hides it writes an unspecified address, or port 9 (RFC 8839 section 5.1).
+fn related<'a>(mut parts: impl Iterator<Item = &'a [u8]>) -> Option<Endpoint> {
+    parts.next().filter(|name| *name == b"raddr")?;
+    let address = super::parse::host(parts.next()?).address.filter(|address| !address.is_unspecified())?;
+    parts.next().filter(|name| *name == b"rport")?;
+    let port = u16::try_from(super::parse::digits(parts.next()?)?).ok()?;
+    (!matches!(port, 0 | 9)).then(|| Endpoint::new(address, port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relay_tells_where_it_sees_its_client() {
+        let related = |value: &str| Candidate::parse(value.as_bytes()).unwrap().related.map(|e| e.to_string());
+        let relay = "1 1 UDP 16777215 192.0.2.99 49200 typ relay";
+        assert_eq!(related(&format!("{relay} raddr 198.51.100.81 rport 51000")).unwrap(), "198.51.100.81:51000");
+        assert_eq!(related(&format!("{relay} raddr 2001:db8::1 rport 51000")).unwrap(), "[2001:db8::1]:51000");
+        for hidden in ["", " raddr 0.0.0.0 rport 51000", " raddr 198.51.100.81 rport 9", " raddr x.local rport 1"] {
+            assert_eq!(related(&format!("{relay}{hidden}")), None, "{hidden}");
+        }
+        assert_eq!(related("1 1 UDP 1 203.0.113.1 4000 typ srflx raddr 192.0.2.1 rport 4000"), None);
     }
 }

@@ -235,13 +235,19 @@ export function BeginArrow(props: Drawn & { row: BeginRow; at: number }): JSX.El
   );
 }
 
+/** What carries it: fax goes over UDPTL. */
+function carrier(stream: Stream): string {
+  if (stream.codec === "T.38") return "UDPTL";
+  return stream.encrypted ? "SRTP" : "RTP";
+}
+
 /** "RTP PCMA, 0.3 % missing, MOS 4.12, DTMF 12#" */
 function streamParts(stream: Stream): string[] {
   const missing = stream.expected > 0 ? stream.missing / stream.expected : 0;
   const mos = stream.mos_range ? `MOS ${scoreRange(stream.mos_range)}` : `MOS ${score(stream.mos.g107)}`;
   const reports = stream.rtcp.sender_reports + stream.rtcp.receiver_reports;
   const parts = [
-    `${stream.encrypted ? "SRTP" : "RTP"} ${stream.codec ?? ""}`.trim(),
+    `${carrier(stream)} ${stream.codec ?? ""}`.trim(),
     missing > 0 ? `${percent(missing, missing < 0.001 ? 2 : 1)} missing` : "0 missing",
     mos,
     reports > 0 ? "RTCP" : "no RTCP",

@@ -32,6 +32,7 @@ const LINES: Line[] = [
   { name: "Codec", of: (s) => <Codec stream={s} /> },
   { name: "Packets", about: "All that arrived, copies included, of those that were sent", of: (s) => `${whole(s.packets)} of ${whole(s.expected)}` },
   { name: "Missing", about: "Distinct packets that never came", of: (s) => <Missing stream={s} /> },
+  { name: "Restored", about: "Missing packets of a fax that later ones repeat, or whose parity restores them (T.38)", of: (s) => whole(s.recovered), when: (s) => s.recovered > 0 },
   { name: "Lost (RFC 3550)", about: "Expected less arrived: copies hide losses, so it may be negative", of: (s) => whole(s.lost) },
   { name: "Loss runs", about: "Runs of lost packets by length", of: (s) => <Bars values={s.loss_runs} names={LOSS_NAMES} none="none" /> },
   { name: "Burst ratio", about: "1 is independent loss; more comes in bursts (G.107)", of: (s) => (s.burst_ratio === null ? "–" : s.burst_ratio.toFixed(2)), when: (s) => s.burst_ratio !== null },

@@ -25,6 +25,7 @@ export const WEIGHTS: Record<string, "bad" | "warn" | "note"> = {
   "codec-mismatch": "bad",
   "loss": "bad",
   "lost-after-tap": "bad",
+  "fax-loss": "warn",
   "jitter": "warn",
   "late-audio": "warn",
   "retransmission-storm": "warn",

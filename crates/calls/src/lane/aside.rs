@@ -1,0 +1,220 @@
+//! What a lane sees beside plain RTP that is or tells of media: TURN, DTLS, fax, ICMP. Most captures have nothing of
+//! it, so it is kept apart, and plain RTP asks for it only where a stream begins or ends.
+
+use super::fax::Fax;
+use super::handshakes::{self, Handshake, Handshakes, Pair};
+use super::turn::{self, Inside, Turn};
+use super::{Begun, Carried, Carrier, Finished, Key, Lane, MediaPacket, Tracked, reports, stream_id};
+use crate::classify::flow_slot;
+use crate::media::{self, Serial};
+use crate::signalling::Unreached;
+use crate::unread::fax::Udptl;
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+use trunkline_kit::Id;
+use trunkline_store::row::Direction;
+use trunkline_wire::{Datagram, Endpoint, rtcp, rtp};
+
+/// Flows of one call whose packets do not arrive that are kept; further ones say nothing about it.
+const UNREACHED_PER_CALL_MAX: usize = 8;
+/// Fax flows of one call that are followed; further ones are not.
+const FAXES_PER_CALL_MAX: usize = 16;
+/// Handshakes that are kept with one call; further ones say nothing about it.
+const HANDSHAKES_PER_CALL_MAX: usize = 16;
+
+/// What is kept of it.
+#[derive(Debug, Default)]
+pub struct Aside {
+    turn: Turn,
+    handshakes: Handshakes,
+    faxes: HashMap<[Endpoint; 2], Faxing>,
+    calls: HashMap<Serial, OfCall>,
+}
+
+/// A fax of a call.
+#[derive(Debug)]
+struct Faxing {
+    serial: Serial,
+    id: Id,
+    fax: Fax,
+}
+
+/// What one call has of it.
+#[derive(Debug, Default)]
+struct OfCall {
+    handshakes: SmallVec<[Pair; 1]>,
+    unreached: SmallVec<[(Direction, Unreached); 1]>,
+    /// From where to where fax goes.
+    faxes: SmallVec<[[Endpoint; 2]; 2]>,
+}
+
+/// What is told of a call beside its streams.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Beside {
+    /// A handshake failed, and no other one of the call came to its end.
+    pub handshake: Option<Handshake>,
+    /// Media that does not arrive, as ICMP says, and who sends it.
+    pub unreached: SmallVec<[(Direction, Unreached); 1]>,
+}
+
+impl Beside {
+    /// Adds what another lane saw of the call: the first one counts.
+    pub fn add(&mut self, other: Beside) {
+        self.handshake = [self.handshake, other.handshake].into_iter().flatten().min_by_key(|h| h.packet);
+        self.unreached.extend(other.unreached);
+        self.unreached.sort_by_key(|(_, unreached)| unreached.packet);
+    }
+}
+
+impl Aside {
+    /// Whether a stream has its keys of a handshake on its flow.
+    pub(super) fn secures(&self, tracked: &Tracked) -> bool {
+        self.handshakes.secure(&pair(&tracked.key), tracked.first_ns, tracked.last_ns)
+    }
+
+    /// Times that flows were forgotten because there were too many.
+    fn overflow(&self) -> u64 {
+        self.turn.overflow + self.handshakes.overflow
+    }
+}
+
+/// Fax has no SSRC.
+fn key_of_fax([from, to]: &[Endpoint; 2]) -> Key {
+    Key { from: *from, to: *to, ssrc: 0, outer: 0 }
+}
+
+fn pair(key: &Key) -> Pair {
+    (if key.from <= key.to { [key.from, key.to] } else { [key.to, key.from] }, key.outer)
+}
+
+/// A number that tells what is inside this flow from the same outside of it and inside of others; never 0.
+fn number_of(flow: &Datagram) -> u32 {
+    let mix = |sum: u64, end: &Endpoint| {
+        let octets =
+            end.address.octets().iter().chain(&end.port.to_be_bytes()).copied().collect::<SmallVec<[u8; 18]>>();
+        octets.iter().fold(sum, |sum, o| (sum ^ u64::from(*o)).wrapping_mul(0x0100_0000_01b3))
+    };
+    let sum = turn::ends(flow).iter().fold(0xcbf2_9ce4_8422_2325, mix);
+    (sum ^ sum >> 32) as u32 | 1
+}
+
+impl Lane {
+    /// Takes a datagram of this lane that is no RTP.
+    #[cold]
+    pub(super) fn aside(&mut self, packet: &MediaPacket<'_>) {
+        let aside = self.aside.get_or_insert_default();
+        match packet.payload.first() {
+            _ if handshakes::begins(packet.payload) => self.handshake(packet, 0),
+            Some(0..=3 | 0x40..=0x7f) => {
+                let inside = aside.turn.take(packet.datagram, packet.payload);
+                if let Some(inside) = inside {
+                    self.inside(packet, &inside);
+                }
+            }
+            _ => {}
+        }
+        if let Some(udptl) = Udptl::new(packet.payload) {
+            self.fax(packet, &udptl);
+        }
+        self.counters.aside_overflow = self.aside.as_deref().map_or(0, Aside::overflow);
+    }
+
+    /// Takes what is inside a datagram of TURN.
+    fn inside(&mut self, around: &MediaPacket<'_>, inside: &Inside<'_>) {
+        let datagram = Datagram {
+            src: inside.from.address,
+            dst: inside.to.address,
+            src_port: inside.from.port,
+            dst_port: inside.to.port,
+            payload_captured: inside.octets.len() as u32,
+            payload_wire: inside.wire as u32,
+            ..*around.datagram
+        };
+        let packet = MediaPacket { datagram: &datagram, payload: inside.octets, ..*around };
+        let outer = number_of(around.datagram);
+        match inside.octets {
+            octets if handshakes::begins(octets) => self.handshake(&packet, outer),
+            octets if rtcp::looks_like_rtcp(octets) => reports::take(self, &packet, outer),
+            octets if rtp::looks_like_rtp(octets) => self.rtp_inside(&packet, around.datagram, outer),
+            _ => {}
+        }
+    }
+
+    fn rtp_inside(&mut self, packet: &MediaPacket<'_>, around: &Datagram, outer: u32) {
+        let Ok(media) = rtp::Packet::new(packet.payload, packet.datagram.payload_wire) else { return };
+        let (from, to) = (packet.datagram.from(), packet.datagram.to());
+        let key = Key { from, to, ssrc: media.header.ssrc, outer };
+        let hash = self.hash(&key) ^ u64::from(outer).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let begun = self.begun;
+        match self.find(&key, hash, packet.at_ns) {
+            Some(at) => self.follow(at, packet, &media),
+            None => self.unknown(packet, &media, &key, hash, flow_slot(around)),
+        }
+        if self.begun > begun && self.directory.owner(from, to, packet.at_ns).is_none() {
+            // It is some call's, and nothing says whose.
+            let (from, to) = (around.from(), around.to());
+            let begun = Begun { first_ns: packet.at_ns, from, to };
+            self.output.carried.push(Carried { carrier: Carrier::Turn, begun });
+        }
+    }
+
+    /// Takes what is fax if a call agreed on it.
+    fn fax(&mut self, packet: &MediaPacket<'_>, udptl: &Udptl) {
+        let key = [packet.datagram.from(), packet.datagram.to()];
+        let owner = || self.directory.owner(key[0], key[1], packet.at_ns).filter(|owner| owner.fax);
+        let aside = self.aside.get_or_insert_default();
+        if let Some(faxing) = aside.faxes.get_mut(&key) {
+            return faxing.fax.take(packet, udptl);
+        }
+        let Some(owner) = owner() else { return };
+        let known = &mut aside.calls.entry(owner.serial).or_default().faxes;
+        if known.len() >= FAXES_PER_CALL_MAX {
+            return;
+        }
+        known.push(key);
+        let mut fax = Fax::new(owner.sender, packet, udptl);
+        fax.take(packet, udptl);
+        aside.faxes.insert(key, Faxing { serial: owner.serial, id: owner.id, fax });
+    }
+
+    /// Takes a message of a handshake.
+    fn handshake(&mut self, packet: &MediaPacket<'_>, outer: u32) {
+        let (from, to) = (packet.datagram.from(), packet.datagram.to());
+        let pair = pair(&Key { from, to, ssrc: 0, outer });
+        let aside = self.aside.get_or_insert_default();
+        aside.handshakes.take(pair, packet.at_ns, packet.number, (from, to), packet.payload);
+        let Some(owner) = self.directory.owner(from, to, packet.at_ns) else { return };
+        let known = &mut aside.calls.entry(owner.serial).or_default().handshakes;
+        if !known.contains(&pair) && known.len() < HANDSHAKES_PER_CALL_MAX {
+            known.push(pair);
+        }
+    }
+
+    /// Takes an ICMP message: it may be about media of a call.
+    #[cold]
+    pub(super) fn unreachable(&mut self, number: u64, message: &media::Unreached) {
+        let (what, at_ns) = (&message.what, message.at_ns);
+        let Some(owner) = self.directory.owner(what.from, what.to, at_ns) else { return };
+        let all = &mut self.aside.get_or_insert_default().calls.entry(owner.serial).or_default().unreached;
+        if !all.iter_mut().any(|(_, known)| known.takes(what, at_ns)) && all.len() < UNREACHED_PER_CALL_MAX {
+            all.push((owner.sender, Unreached::new(what, at_ns, number)));
+        }
+    }
+
+    /// Tells what is known of a call that is closed.
+    pub(super) fn release_aside(&mut self, serial: Serial) {
+        let Some(aside) = self.aside.as_deref_mut() else { return };
+        let Some(of_call) = aside.calls.remove(&serial) else { return };
+        for key in &of_call.faxes {
+            let Some(Faxing { serial, id, fax }) = aside.faxes.remove(key) else { continue };
+            let (mut stream, file, evidence) = fax.finished();
+            (stream.id, stream.call) = (stream_id(&key_of_fax(key), stream.first_ns), Some(id));
+            self.output.streams.push(Finished { serial: Some(serial), file, stream, evidence });
+        }
+        let handshake = aside.handshakes.release(&of_call.handshakes);
+        let beside = Beside { handshake, unreached: of_call.unreached };
+        if beside != Beside::default() {
+            self.output.beside.push((serial, beside));
+        }
+    }
+}
