@@ -9,6 +9,7 @@ mod directory;
 mod hands;
 mod reports;
 
+use crate::clock::{Leap, Timeline};
 use crate::ledger::Evidence;
 use crate::limits::{STREAM_SILENCE_NS, STREAMS_MAX};
 use crate::media::{Announcement, Notice, Numbered, Serial};
@@ -132,6 +133,7 @@ struct Key {
 struct Tracked {
     analyzer: Analyzer,
     key: Key,
+    id: Id,
     /// Packets after this do not belong to the stream's call; `i64::MAX` while it is up.
     until_ns: i64,
     last_ns: i64,
@@ -171,6 +173,7 @@ pub struct Lane {
     /// When the window began that packets are heard in, and what was counted before it.
     window_ns: i64,
     heard_before: u64,
+    timeline: Timeline,
     /// What was counted so far.
     pub counters: LaneCounters,
 }
@@ -192,6 +195,7 @@ impl Default for Lane {
             output: LaneOutput::default(),
             window_ns: 0,
             heard_before: 0,
+            timeline: Timeline::default(),
             counters: LaneCounters::default(),
         }
     }
@@ -207,6 +211,11 @@ impl Lane {
             Some(at) => self.follow(at, packet, &media),
             None => self.unknown(packet, &media, &key, hash),
         }
+    }
+
+    /// Is told where the clock was set, before the packets behind it come.
+    pub fn learn(&mut self, leaps: &[Leap]) {
+        self.timeline.learn(leaps);
     }
 
     #[inline]
@@ -299,6 +308,7 @@ impl Lane {
         self.output.begun.push(Begun { first_ns: first.at_ns, from: key.from, to: key.to });
         let tracked = Box::new(Tracked {
             analyzer: Analyzer::new(first.at_ns, payloads, &first.header),
+            id: stream_id(key, self.timeline.clock_ns(first.at_ns)),
             key: *key,
             until_ns: owner.as_ref().map_or(i64::MAX, |o| o.until_ns),
             last_ns: first.at_ns,
@@ -468,7 +478,7 @@ impl Lane {
             None => self.forget_orphan(&tracked.key, at),
         }
         self.free.push(at);
-        let id = tracked.id();
+        let id = tracked.id;
         if let Some(interval) = tracked.analyzer.interval() {
             self.output.intervals.push(StreamInterval { stream: id, ..interval });
         }
@@ -505,7 +515,7 @@ impl LaneOutput {
     #[cold]
     fn check(&mut self, tracked: &mut Tracked, at_ns: i64) {
         let Some(news) = tracked.analyzer.check(at_ns) else { return };
-        self.intervals.extend(news.interval.map(|i| StreamInterval { stream: tracked.id(), ..i }));
+        self.intervals.extend(news.interval.map(|i| StreamInterval { stream: tracked.id, ..i }));
         let (src, dst) = (tracked.key.from.address, tracked.key.to.address);
         let hit = |gap| Hit { known_ns: at_ns, src, dst, gap, source: tracked.file };
         self.hits.extend(news.gaps.into_iter().map(hit));
@@ -513,14 +523,9 @@ impl LaneOutput {
 }
 
 impl Tracked {
-    fn id(&self) -> Id {
-        stream_id(&self.key, self.first_ns)
-    }
-
     fn finished(self: Box<Self>) -> Finished {
-        let id = self.id();
         let stream = Stream {
-            id,
+            id: self.id,
             call: self.owner.map(|(_, id)| id),
             ssrc: self.key.ssrc,
             src: self.key.from,

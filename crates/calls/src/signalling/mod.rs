@@ -27,6 +27,7 @@ pub use transaction::Registering;
 pub use troubles::{Refused, Transfer, Troubles};
 pub use up::CallUp;
 
+use crate::clock::{Leap, Timeline};
 use crate::limits::{CALL_IDS_COUNTED_MAX, CALLS_MAX};
 use crate::media::{Notice, Numbered, Serial};
 use call::Call;
@@ -133,6 +134,8 @@ pub struct Output {
     pub registrations: Vec<row::Registration>,
     /// Other transactions that are over.
     pub events: Vec<row::SipEvent>,
+    /// Where the capture's clock was set.
+    pub leaps: Vec<Leap>,
 }
 
 /// Where the open call of a Call-ID is. 64 bits of a keyed hash and the length stand for its text: reading the text of
@@ -191,6 +194,7 @@ pub struct Signalling {
     /// When the first response of any call came: without any, the capture may hold one direction alone.
     first_response_ns: i64,
     call_ids: HashSet<u64>,
+    timeline: Timeline,
     output: Output,
     /// What was counted so far.
     pub counters: SignallingCounters,
@@ -216,6 +220,7 @@ impl Default for Signalling {
             now_ns: i64::MIN,
             first_response_ns: i64::MAX,
             call_ids: HashSet::new(),
+            timeline: Timeline::default(),
             output: Output::default(),
             counters: SignallingCounters::default(),
         }
@@ -241,7 +246,19 @@ impl Signalling {
     /// The newest calls that have not ended, at most so many, newest first; of those that began before
     /// [`crate::limits::BEGUN_KEPT_MAX`] others not all.
     pub fn newest_up(&self, limit: usize) -> Vec<CallUp> {
-        self.up.newest(limit, &self.slots)
+        let mut newest = self.up.newest(limit, &self.slots);
+        for call in &mut newest {
+            // What is up now lasts until now.
+            call.start_ns = self.timeline.now_ns(call.start_ns);
+            call.answer_ns = call.answer_ns.map(|at_ns| self.timeline.now_ns(at_ns));
+        }
+        newest
+    }
+
+    /// Is told where the clock was set, before the messages behind it come.
+    pub fn learn(&mut self, leaps: &[Leap]) {
+        self.timeline.learn(leaps);
+        self.output.leaps.extend_from_slice(leaps);
     }
 
     /// Takes one message.
@@ -440,7 +457,7 @@ impl Signalling {
         let serial = self.next_serial;
         self.next_serial += 1;
         let mut call = self.spare.pop().unwrap_or_default();
-        call.begin((serial, hash), (call_id, message), from, told);
+        call.begin((serial, hash), (call_id, message), from, told, self.timeline.clock_ns(from.at_ns));
         match told.is_initial_invite() {
             true => self.counters.calls += 1,
             false => {
