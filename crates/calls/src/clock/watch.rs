@@ -166,8 +166,10 @@ impl Watch {
         more: More<'_>,
     ) -> Option<(Kind, i64, u32, bool)> {
         let is_back = leap_ns < 0;
-        if let Some(by_ns) = self.unexplained_ns.filter(|by_ns| (0..RETURN_NS).contains(&(leap_ns + by_ns))) {
-            return Some((Kind::Unclear, -by_ns, 0, false));
+        if let Some(by_ns) =
+            self.unexplained_ns.filter(|by_ns| (0..RETURN_NS).contains(&leap_ns.saturating_add(*by_ns)))
+        {
+            return Some((Kind::Unclear, by_ns.saturating_neg(), 0, false));
         }
         let mut votes = self.votes(batch, since, at, leap_ns, more);
         let step_ns = votes.step_ns();
@@ -178,7 +180,8 @@ impl Watch {
             None if is_back && votes.is_passed() => found(Kind::Disorder, leap_ns, true),
             None if is_back => found(Kind::Unclear, leap_ns, false),
             Some(by_ns) => {
-                let is_zone = (by_ns + SECOND_NS).rem_euclid(HALF_HOUR_NS) <= 2 * SECOND_NS && by_ns > HALF_HOUR_NS / 2;
+                let is_zone = by_ns.saturating_add(SECOND_NS).rem_euclid(HALF_HOUR_NS) <= 2 * SECOND_NS
+                    && by_ns > HALF_HOUR_NS / 2;
                 let is_sure = senders >= SENDERS_MANY || senders >= 2 && (is_zone || !votes.signalled);
                 if is_sure || is_zone { found(Kind::Set, by_ns, is_sure) } else { None }
             }
@@ -209,7 +212,7 @@ impl Watch {
         }
         let is_near = |w: &&Witness| steady_ns.saturating_sub(w.at_ns) <= near_ns;
         self.witnesses.iter().rev().filter(is_near).for_each(|w| votes.before(*w));
-        if leap_ns > 0 && !votes.is_any_since(steady_ns - ALIVE_NS) {
+        if leap_ns > 0 && !votes.is_any_since(steady_ns.saturating_sub(ALIVE_NS)) {
             return votes;
         }
         let mut next = at;

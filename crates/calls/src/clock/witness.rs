@@ -99,13 +99,13 @@ impl Votes {
         let ticks = i64::from(now.timestamp.wrapping_sub(before.timestamp) as i32);
         let clock_ns = now.at_ns.saturating_sub(before.at_ns);
         let rate = clock_of(now.payload_type).filter(|_| now.payload_type == before.payload_type);
-        let passed = |rate: i64| (clock_ns - media_ns(ticks, rate)).abs() <= PASSED_NS;
+        let passed = |rate: i64| clock_ns.saturating_sub(media_ns(ticks, rate)).saturating_abs() <= PASSED_NS;
         if rate.map_or_else(|| CLOCKS.into_iter().any(passed), passed) {
             self.passed += 1;
         } else if let Some(media_ns) = going_on(numbers, ticks, rate) {
-            let rest_ns = clock_ns - media_ns;
+            let rest_ns = clock_ns.saturating_sub(media_ns);
             let room_ns = if leap_ns < 0 { ROOM_BACK_NS } else { ROOM_NS[1] };
-            if (-ROOM_NS[0]..=room_ns).contains(&(leap_ns - rest_ns)) {
+            if (-ROOM_NS[0]..=room_ns).contains(&leap_ns.saturating_sub(rest_ns)) {
                 self.steps.push((now.key.0, rest_ns));
             }
         } else if numbers > u16::MAX / 2 && ticks > -90_000 {

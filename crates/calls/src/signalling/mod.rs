@@ -238,29 +238,6 @@ impl Signalling {
         (self.slots.len() - self.free.len()) as u64
     }
 
-    /// Calls that have not ended.
-    pub fn calls_up(&self) -> u64 {
-        self.up.count()
-    }
-
-    /// The newest calls that have not ended, at most so many, newest first; of those that began before
-    /// [`crate::limits::BEGUN_KEPT_MAX`] others not all.
-    pub fn newest_up(&self, limit: usize) -> Vec<CallUp> {
-        let mut newest = self.up.newest(limit, &self.slots);
-        for call in &mut newest {
-            // What is up now lasts until now.
-            call.start_ns = self.timeline.now_ns(call.start_ns);
-            call.answer_ns = call.answer_ns.map(|at_ns| self.timeline.now_ns(at_ns));
-        }
-        newest
-    }
-
-    /// Is told where the clock was set, before the messages behind it come.
-    pub fn learn(&mut self, leaps: &[Leap]) {
-        self.timeline.learn(leaps);
-        self.output.leaps.extend_from_slice(leaps);
-    }
-
     /// Takes one message.
     pub fn handle(&mut self, from: &Incoming<'_>) {
         if let Some(message) = sip::scan(from.octets, !from.cut) {
