@@ -6,6 +6,7 @@
 use crate::world::{read_rows, world};
 use std::fs;
 use std::path::{Path, PathBuf};
+use trunkline_calls::classify::{Class, classify};
 use trunkline_calls::clock::{Kind, Leap};
 use trunkline_calls::job::Summary;
 use trunkline_capture::{Batch, FileSource};
@@ -200,6 +201,38 @@ fn one_call_is_enough_to_tell() {
         right(&summary.leaps, &[(at, by)], &what);
         same(&found.calls[0], &case.rows.calls[0], &what);
     }
+}
+
+/// One sender may pause without counting the time, and two that are put on hold. Half hours are nobody's pause.
+#[test]
+fn what_may_be_a_pause_is_a_pause() {
+    let duration = Duration { mean_s: 60.0, ..Settings::default().duration };
+    let settings = Settings { calls: 1, duration, answer_ratio: 1.0, variety: 0.0, dtx: 0.0, ..busy() };
+    let case = case(&settings);
+    let at = case.middle(0);
+    let sender = case.rows.calls[0].streams[0].src;
+    let alone: Packets = case.packets.iter().filter(|p| !is_rtp_of(&p.1, sender)).cloned().collect();
+    assert!(alone.len() < case.packets.len() * 2 / 3);
+    let (_, summary) = case.read(&set(&alone, &[(at, 30 * SECOND_NS)]));
+    assert_eq!((&summary.leaps[..], counted(&summary)), (&[][..], [0; 4]));
+    let (_, summary) = case.read(&set(&alone, &[(at, 2 * HOUR_NS)]));
+    right(&summary.leaps, &[(at, 2 * HOUR_NS)], "one sender");
+    assert!(!summary.leaps[0].is_sure && summary.leaps[0].why().starts_with("likely"), "{:?}", summary.leaps);
+    // Signalling beside the pause of both.
+    let ack = case.packets.iter().find(|p| p.1.windows(8).any(|o| o == b"ACK sip:")).unwrap().1.clone();
+    let mut hold = set(&case.packets, &[(at, 30 * SECOND_NS)]);
+    let split = hold.iter().position(|p| p.0 > at + 20 * SECOND_NS).unwrap();
+    hold.insert(split, (hold[split - 1].0, ack));
+    let (found, summary) = case.read(&hold);
+    assert_eq!((&summary.leaps[..], counted(&summary)), (&[][..], [0; 4]));
+    let longer = found.calls[0].end_ns.unwrap() - case.rows.calls[0].end_ns.unwrap();
+    assert_eq!(longer, 30 * SECOND_NS);
+}
+
+fn is_rtp_of(octets: &[u8], sender: trunkline_wire::Endpoint) -> bool {
+    let decoded = trunkline_wire::decode(1, octets);
+    let is_sender = matches!(&decoded, trunkline_wire::Decoded::Udp(datagram) if datagram.from() == sender);
+    is_sender && classify(&decoded, octets) == Class::Rtp
 }
 
 /// A recording that stood still is no clock that was set: time passed, and RTP says so.

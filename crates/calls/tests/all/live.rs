@@ -95,8 +95,8 @@ fn live(file: &Path, lanes: usize, seed: u64) -> Rows {
             let end = (next[me] + 1 + random.below(400) as usize).min(packets[me].len());
             let mut behind = 0;
             front.take(batch_of(&packets[me][next[me]..end]), |packet, _, _, _| behind = steady(packet));
-            for at in known[me]..behind {
-                front.clock_was_set(Leap { number: at as u64 + 1, ..leaps[at] });
+            for (at, leap) in leaps.iter().enumerate().take(behind).skip(known[me]) {
+                front.clock_was_set(Leap { number: at as u64 + 1, ..*leap });
             }
             known[me] = behind.max(known[me]);
             next[me] = end;
