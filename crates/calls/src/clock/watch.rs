@@ -22,8 +22,8 @@ trunkline_kit::counters! {
     }
 }
 
-/// From here on a difference between neighbours is a leap, nanoseconds. Queues that are not in step, and clocks that are
-/// slewed, are below it.
+/// From here on a difference between neighbours is a leap, nanoseconds. Queues that are not in step, and clocks that
+/// are slewed, are below it.
 pub const LEAP_NS: i64 = 2 * SECOND_NS;
 /// If one of so many packets after a leap is where the time was before it, the first one alone was off.
 const RETURN_PACKETS: usize = 8;

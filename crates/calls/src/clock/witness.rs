@@ -2,7 +2,7 @@
 //!
 //! The numbers of a stream go up by one and its timestamps with the sender's own clock (RFC 3550 section 5.1). If the
 //! next numbers come with the next timestamps, no time passed, whatever the capture's clock says; if the timestamps
-//! went on as far as the clock did, the time passed; and if they went *back* as far, the packets are in the wrong order.
+//! went on as far as the clock did, the time passed; and if they went back as far, the packets are in the wrong order.
 
 use crate::classify::{Class, classify, payload};
 use crate::limits::SECOND_NS;

@@ -138,8 +138,8 @@ impl Front {
         self.transport.taker_mut().told.losses.extend(losses);
     }
 
-    /// Is told that the clock was set. From then on the times of packets are steady time: `each` of [`Front::take`] sets
-    /// them. Steps are counted from 1, and the owner hears of each from whichever lane tells it first.
+    /// Is told that the clock was set. From then on the times of packets are steady time: `each` of [`Front::take`]
+    /// sets them. Steps are counted from 1, and the owner hears of each from whichever lane tells it first.
     pub fn clock_was_set(&mut self, leap: Leap) {
         self.transport.taker_mut().told.leaps.push(leap);
     }
