@@ -1,5 +1,6 @@
 //! Reading captures: the thin shell that brings source, analysis and sink together.
 
+use crate::clock::Leap;
 use crate::join::Names;
 use crate::pipeline::{Pipeline, Tap};
 use crate::unread::Unread;
@@ -91,6 +92,8 @@ pub struct Summary {
     pub rtp_packets: u64,
     /// Packets that the capturing side said it lost.
     pub capture_lost: u64,
+    /// Where the capture's clock was set, or its parts are in the wrong order.
+    pub leaps: Vec<Leap>,
     /// What was seen and is not analysed.
     pub unread: Unread,
 }

@@ -1,5 +1,6 @@
 //! Closed calls and finished streams become rows, in an order that depends on the input alone.
 
+use crate::clock::{Kind, Leap, Timeline};
 use crate::job::Sink;
 use crate::lane::{Beside, Finished, LaneOutput};
 use crate::ledger::{Evidence, Losses, file_of_lane};
@@ -15,7 +16,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use trunkline_capture::CaptureLoss;
-use trunkline_store::row::{Direction, Loss, Rows, Stream};
+use trunkline_store::row::{Call, Direction, Loss, Rows, Stream};
 use trunkline_wire::Address;
 
 /// All that a batch led to.
@@ -65,6 +66,7 @@ pub struct Joiner<'a> {
     sink: &'a mut dyn Sink,
     losses: Losses,
     seen: Seen,
+    timeline: Timeline,
     /// Packets of streams that belong to calls beside the one that has them, of the caller and of the callee.
     shared: HashMap<Serial, [u64; 2]>,
     /// What else lanes tell of calls.
@@ -96,6 +98,7 @@ impl<'a> Joiner<'a> {
             sink,
             losses: Losses::default(),
             seen: Seen::default(),
+            timeline: Timeline::default(),
             shared: HashMap::new(),
             beside: HashMap::new(),
             counters: DecodeCounters::default(),
@@ -124,6 +127,7 @@ impl<'a> Joiner<'a> {
     /// # Errors
     /// What the sink said when it refused rows.
     pub fn join(&mut self, joined: Joined<'_>) -> Result<(), String> {
+        self.timeline.learn(&joined.output.leaps);
         self.losses(joined.losses);
         let now_ns = if joined.last { i64::MAX } else { joined.now_ns };
         self.take_lanes(joined.lanes, now_ns);
@@ -132,6 +136,9 @@ impl<'a> Joiner<'a> {
         }
         for mut closed in joined.output.closed {
             self.assemble(&mut closed, joined.last.then_some(joined.now_ns));
+            if !self.timeline.leaps().is_empty() {
+                self.tell_clock(&mut closed.call);
+            }
             self.rows.calls.push(closed.call);
             self.calls += 1;
             self.gathered += 1;
@@ -139,8 +146,13 @@ impl<'a> Joiner<'a> {
         self.registrations += joined.output.registrations.len() as u64;
         self.events += joined.output.events.len() as u64;
         self.gathered += joined.output.registrations.len() + joined.output.events.len();
-        self.rows.registrations.extend(joined.output.registrations);
-        self.rows.events.extend(joined.output.events);
+        let Output { mut registrations, mut events, .. } = joined.output;
+        if !self.timeline.leaps().is_empty() {
+            registrations.iter_mut().for_each(|r| self.timeline.registration(r));
+            events.iter_mut().for_each(|e| self.timeline.event(e));
+        }
+        self.rows.registrations.append(&mut registrations);
+        self.rows.events.append(&mut events);
         if self.gathered >= ROWS_PER_HANDOVER || joined.last {
             return self.flush();
         }
@@ -159,7 +171,9 @@ impl<'a> Joiner<'a> {
     fn losses(&mut self, losses: &[CaptureLoss]) {
         for loss in losses {
             self.capture_lost += loss.packets;
-            self.losses.keep(*loss);
+            let steady_ns = |at_ns| self.timeline.steady_ns(at_ns);
+            let (since_ns, at_ns) = (steady_ns(loss.since_ns), steady_ns(loss.at_ns));
+            self.losses.keep(CaptureLoss { since_ns, at_ns, ..*loss });
             self.rows.losses.push(lost_row(loss, self.names.as_ref()));
         }
     }
@@ -193,17 +207,44 @@ impl<'a> Joiner<'a> {
         // Lanes hand over in any number and order: the rows' order must not show it.
         self.rows.intervals[intervals..].sort_unstable_by_key(|i| (i.start_ns, i.stream, i.index));
         self.rows.streams[streams..].sort_unstable_by_key(|s| (s.first_ns, s.id));
+        if !self.timeline.leaps().is_empty() {
+            self.rows.intervals[intervals..].iter_mut().for_each(|i| self.timeline.interval(i));
+            self.rows.streams[streams..].iter_mut().for_each(|s| self.timeline.stream(s));
+        }
         self.gathered += self.rows.intervals.len() - intervals + self.rows.streams.len() - streams;
         self.losses.watch.take(&heard, hits, now_ns);
         for lost in self.losses.watch.poll() {
-            self.rows.losses.push(Loss {
+            let mut row = Loss {
                 since_ns: lost.since_ns,
                 at_ns: lost.at_ns,
                 place: lost.kind.name().to_owned(),
                 source: lost.source.map(|file| self.names.name(file)).unwrap_or_default(),
                 count: lost.packets,
-            });
+            };
+            self.timeline.loss(&mut row);
+            self.rows.losses.push(row);
         }
+    }
+
+    /// Says in a call what the clock did meanwhile, and gives it the clock's time. Across a place where parts are
+    /// missing or in another order nothing is anybody's fault.
+    #[cold]
+    fn tell_clock(&self, call: &mut Call) {
+        let (start_ns, last_ns) = (call.start_ns, call.last_ns);
+        if self.timeline.within(start_ns, last_ns).any(|leap| leap.kind != Kind::Set) {
+            (call.verdict, call.capture.complete) = (None, false);
+        }
+        for note in self.timeline.notes(start_ns, last_ns) {
+            let between = if call.capture.note.is_empty() { "" } else { "; " };
+            call.capture.note.push_str(between);
+            call.capture.note.push_str(&note);
+        }
+        self.timeline.call(call);
+    }
+
+    /// Where the capture's clock was set, or its parts are in the wrong order, as far as that is kept.
+    pub fn leaps(&self) -> &[Leap] {
+        self.timeline.leaps()
     }
 
     /// What the watch over the tap counted.

@@ -15,6 +15,7 @@ mod seen;
 mod turn;
 
 use crate::classify::flow_slot;
+use crate::clock::{Leap, Timeline};
 use crate::ledger::Evidence;
 use crate::limits::{STREAM_SILENCE_NS, STREAMS_MAX};
 use crate::media::{Announcement, Notice, Numbered, Serial};
@@ -137,6 +138,7 @@ struct Key {
 struct Tracked {
     analyzer: Analyzer,
     key: Key,
+    id: Id,
     /// Packets after this do not belong to the stream's call; `i64::MAX` while it is up.
     until_ns: i64,
     last_ns: i64,
@@ -177,6 +179,7 @@ pub struct Lane {
     /// When the window began that packets are heard in, and what was counted before it.
     window_ns: i64,
     heard_before: u64,
+    timeline: Timeline,
     /// What was counted so far.
     pub counters: LaneCounters,
 }
@@ -199,6 +202,7 @@ impl Default for Lane {
             output: LaneOutput::default(),
             window_ns: 0,
             heard_before: 0,
+            timeline: Timeline::default(),
             counters: LaneCounters::default(),
         }
     }
@@ -216,6 +220,11 @@ impl Lane {
             Some(at) => self.follow(at, packet, &media),
             None => self.unknown(packet, &media, &key, hash, flow_slot(packet.datagram)),
         }
+    }
+
+    /// Is told where the clock was set, before the packets behind it come.
+    pub fn learn(&mut self, leaps: &[Leap]) {
+        self.timeline.learn(leaps);
     }
 
     #[inline]
@@ -309,6 +318,7 @@ impl Lane {
         self.output.begun.push(Begun { first_ns: first.at_ns, from: key.from, to: key.to });
         let tracked = Box::new(Tracked {
             analyzer: Analyzer::new(first.at_ns, payloads, &first.header),
+            id: stream_id(key, self.timeline.clock_ns(first.at_ns)),
             key: *key,
             until_ns: owner.as_ref().map_or(i64::MAX, |o| o.until_ns),
             last_ns: first.at_ns,
@@ -481,7 +491,7 @@ impl Lane {
             None => self.forget_orphan(&tracked.key, at),
         }
         self.free.push(at);
-        let id = tracked.id();
+        let id = tracked.id;
         if let Some(interval) = tracked.analyzer.interval() {
             self.output.intervals.push(StreamInterval { stream: id, ..interval });
         }
@@ -518,7 +528,7 @@ impl LaneOutput {
     #[cold]
     fn check(&mut self, tracked: &mut Tracked, at_ns: i64) {
         let Some(news) = tracked.analyzer.check(at_ns) else { return };
-        self.intervals.extend(news.interval.map(|i| StreamInterval { stream: tracked.id(), ..i }));
+        self.intervals.extend(news.interval.map(|i| StreamInterval { stream: tracked.id, ..i }));
         let (src, dst) = (tracked.key.from.address, tracked.key.to.address);
         let hit = |gap| Hit { known_ns: at_ns, src, dst, gap, source: tracked.file };
         self.hits.extend(news.gaps.into_iter().map(hit));
@@ -526,15 +536,10 @@ impl LaneOutput {
 }
 
 impl Tracked {
-    fn id(&self) -> Id {
-        stream_id(&self.key, self.first_ns)
-    }
-
     fn finished(self: Box<Self>) -> Finished {
-        let id = self.id();
         let report = self.analyzer.report();
         let stream = Stream {
-            id,
+            id: self.id,
             call: self.owner.map(|(_, id)| id),
             ssrc: self.key.ssrc,
             src: self.key.from,

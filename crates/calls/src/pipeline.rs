@@ -6,6 +6,7 @@
 //! through all steps while it is in the cache, and several keep each other fed. See docs/decisions/0010.
 
 use crate::classify::{Class, classify, lane_of};
+use crate::clock::{Leap, Watch};
 use crate::job::{FileSummary, Progress, Sink, Summary};
 use crate::join::{Joined, Joiner, Names};
 use crate::lane::{Lane, LaneOutput, MediaPacket};
@@ -68,6 +69,9 @@ struct Work {
     rtcp: Vec<MediaItem>,
     counters: DecodeCounters,
     unread: Unread,
+    /// What is to be taken off the times of its first packets, and where that changes.
+    offset_ns: i64,
+    leaps: Vec<Leap>,
     /// The latest time of the input up to here.
     now_ns: i64,
     last: bool,
@@ -105,7 +109,7 @@ enum Task {
 
 struct Reader<'a> {
     source: FileSource,
-    now_ns: i64,
+    clock: Watch,
     tap: Option<Tap<'a>>,
 }
 
@@ -138,7 +142,7 @@ impl<'a> Pipeline<'a> {
         progress.octets_total.store(source.octets_total(), Ordering::Relaxed);
         Pipeline {
             threads,
-            reader: Mutex::new(Reader { source, now_ns: i64::MIN, tap: None }),
+            reader: Mutex::new(Reader { source, clock: Watch::default(), tap: None }),
             transport: Mutex::new(Transport::default()),
             joiner: Mutex::new(Joiner::new(Arc::new(names), sink)),
             state: Mutex::new(State {
@@ -227,8 +231,7 @@ impl<'a> Pipeline<'a> {
                 work.batch.clear();
             }
             work.last = !more;
-            reader.now_ns = work.batch.packets.iter().map(|p| p.at_ns).fold(reader.now_ns, i64::max);
-            work.now_ns = reader.now_ns;
+            reader.look_at_clock(&mut work);
             if let Some(tap) = &mut reader.tap {
                 work.decode(self.threads, |packet, octets, decoded, class| tap(packet, octets, decoded, class));
                 is_decoded = true;
@@ -245,6 +248,7 @@ impl<'a> Pipeline<'a> {
         if !is_decoded {
             work.decode(self.threads, |_, _, _, _| {});
         }
+        work.steady();
         let lanes = Mutex::new((0..self.threads).map(|_| None).collect());
         let in_flight = Arc::new(InFlight { work, signalled: OnceLock::new(), lanes });
         self.change(|state| {
@@ -258,6 +262,7 @@ impl<'a> Pipeline<'a> {
     fn signal(&self, batch: &InFlight) {
         let work = &batch.work;
         let mut transport = self.transport.lock().unwrap_or_else(PoisonError::into_inner);
+        transport.taker_mut().learn(&work.leaps);
         for some in work.signalling.chunks(GROUP) {
             transport.packets(some.iter().map(|(packet, decoded)| {
                 let packet = &work.batch.packets[*packet as usize];
@@ -281,6 +286,7 @@ impl<'a> Pipeline<'a> {
 
     fn lane(&self, me: usize, lane: &mut Lane, batch: &InFlight) {
         let notices = batch.signalled.get().map_or(&[][..], |(notices, _)| notices);
+        lane.learn(&batch.work.leaps);
         batch.work.media(me, self.threads, lane, notices);
         if batch.work.last {
             lane.finish()
@@ -336,11 +342,13 @@ impl<'a> Pipeline<'a> {
         let first = files.iter().filter_map(|f| f.first_ns).min();
         let last = files.iter().filter_map(|f| f.last_ns).max();
         let mut counters = reader.source.counters().list();
+        counters.extend(reader.clock.counters.list());
         counters.extend(joiner.counters.list());
         counters.extend(joiner.tap().list());
         counters.extend(transport.counters());
         counters.extend(signalling.counters.list());
         counters.extend(lanes.list());
+        let leaps = joiner.leaps().to_vec();
         let mut unread = joiner.unread;
         unread.add(transport.unread());
         unread.set_without_stream(lanes.unclaimed);
@@ -355,6 +363,7 @@ impl<'a> Pipeline<'a> {
             streams: joiner.streams,
             rtp_packets: lanes.rtp,
             capture_lost: joiner.capture_lost,
+            leaps,
             unread,
             counters,
             files,
@@ -416,7 +425,41 @@ impl State {
     }
 }
 
+impl Reader<'_> {
+    /// Looks for leaps of the packets' time; to judge one, more of the input may come into the batch.
+    fn look_at_clock(&mut self, work: &mut Work) {
+        let mut next = Batch::default();
+        work.offset_ns = self.clock.offset_ns();
+        let source = &mut self.source;
+        work.leaps = self.clock.look(&mut work.batch, &mut |batch| {
+            let is_more = source.fill(&mut next);
+            next.packets.iter().for_each(|packet| batch.push(*packet, next.octets_of(packet)));
+            batch.losses.append(&mut next.losses);
+            is_more
+        });
+        work.now_ns = self.clock.now_ns();
+    }
+}
+
 impl Work {
+    /// Sets all times to steady time, which leaves out what the clock leapt.
+    fn steady(&mut self) {
+        let mut offset_ns = self.offset_ns;
+        if offset_ns == 0 && self.leaps.is_empty() {
+            return;
+        }
+        let mut leaps = self.leaps.iter().peekable();
+        for packet in &mut self.batch.packets {
+            while let Some(leap) = leaps.next_if(|leap| leap.number <= packet.number) {
+                offset_ns = leap.offset_ns;
+            }
+            packet.at_ns = packet.at_ns.saturating_sub(offset_ns);
+        }
+        for carried in &mut self.unread.carried {
+            carried.begun.first_ns = carried.begun.first_ns.saturating_sub(offset_ns);
+        }
+    }
+
     /// Decodes the batch's packets and sorts them by what they are for.
     fn decode(&mut self, lanes: usize, mut tap: impl FnMut(&mut Packet, &[u8], &Decoded, Class)) {
         self.signalling.clear();

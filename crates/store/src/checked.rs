@@ -6,6 +6,12 @@ use crate::row::{Call, Direction, Message, Stream};
 /// A verdict about loss or jitter that rests on fewer packets (10 s of usual speech) has thin evidence.
 pub const THIN_PACKETS: u64 = 500;
 
+/// How a note in the ledger of a call begins that says what the capture's clock did during the call.
+pub const CLOCK: &str = "the clock of the capture";
+
+/// What follows it where the clock was set and RTP went on: then times are known.
+pub const CLOCK_SET: &str = " was set ";
+
 /// What was there to be looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
@@ -75,14 +81,28 @@ pub fn checked(call: &Call) -> Checked {
     } else {
         told.not_checked.push("audio: the call was not answered".to_owned());
     }
-    if facts.is_complete {
-        told.checked.push("losses of the capture: none".to_owned());
-    } else {
-        let why = if call.capture.note.is_empty() { "packets were lost at the tap" } else { &call.capture.note };
-        told.not_checked.push(format!("all of the call: {why}"));
-    }
+    capture(call, &facts, &mut told);
     told.thin = thin(call, &facts);
     told
+}
+
+fn capture(call: &Call, facts: &Facts, told: &mut Checked) {
+    let notes = call.capture.note.split("; ").filter(|note| !note.is_empty());
+    let (clock, other): (Vec<&str>, Vec<&str>) = notes.partition(|note| note.starts_with(CLOCK));
+    let mut is_open = false;
+    for note in clock {
+        let is_set = note[CLOCK.len()..].starts_with(CLOCK_SET);
+        let list = if is_set { &mut told.checked } else { &mut told.not_checked };
+        let times = if is_set { "times, by RTP and the order of packets" } else { "times" };
+        list.push(format!("{times}: {note}"));
+        is_open |= !is_set;
+    }
+    if facts.is_complete {
+        told.checked.push("losses of the capture: none".to_owned());
+    } else if !other.is_empty() || !is_open {
+        let why = if other.is_empty() { "packets were lost at the tap" } else { &other.join("; ") };
+        told.not_checked.push(format!("all of the call: {why}"));
+    }
 }
 
 fn signalling(call: &Call, facts: &Facts, told: &mut Checked) {
@@ -211,6 +231,24 @@ mod tests {
         assert_eq!(checked(&call(Vec::new())).not_checked, ["audio: no RTP of the call was seen"]);
         let busy = Call { state: CallState::Rejected, ..call(Vec::new()) };
         assert_eq!(checked(&busy).not_checked, ["audio: the call was not answered"]);
+    }
+
+    #[test]
+    fn what_the_clock_did_is_said() {
+        let mut set = call(Vec::new());
+        set.state = CallState::Rejected;
+        set.capture.note = format!("{CLOCK}{CLOCK_SET}back by 3 s");
+        let times = "times, by RTP and the order of packets: the clock of the capture was set back by 3 s";
+        assert_eq!(checked(&set).checked[1..], [times, "losses of the capture: none"]);
+        set.capture.complete = false;
+        set.capture.note.push_str("; no BYE was seen");
+        let told = checked(&set);
+        assert_eq!(told.checked[1..], [times]);
+        assert_eq!(told.not_checked[1..], ["all of the call: no BYE was seen"]);
+        set.capture.note = format!("{CLOCK} goes back by 3 s");
+        let told = checked(&set);
+        assert_eq!(told.checked.len(), 1);
+        assert_eq!(told.not_checked[1..], ["times: the clock of the capture goes back by 3 s"]);
     }
 
     #[test]

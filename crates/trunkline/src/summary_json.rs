@@ -1,6 +1,7 @@
 //! The last line of `read --json`: what was read, in all.
 
 use crate::selection::Selection;
+use trunkline_calls::clock::Leap;
 use trunkline_calls::job::{FileSummary, Summary};
 use trunkline_calls::unread::{Protocol, Row};
 use trunkline_store::json::{self, Object};
@@ -21,6 +22,7 @@ pub fn write(out: &mut String, summary: &Summary, selection: &Selection, (stoppe
         counters.int(counter.name, Some(counter.value));
     }
     counters.end();
+    o.list("clock", &summary.leaps, leap);
     let seen: Vec<_> = summary.unread.seen().collect();
     o.list("not_analysed", &seen, |out, (protocol, row)| not_analysed(out, *protocol, row));
     o.int("packets_cut", Some(summary.unread.cut)).int("snap_length", cut_to(summary));
@@ -39,6 +41,14 @@ fn not_analysed(out: &mut String, protocol: Protocol, row: &Row) {
     let mut o = Object::new(out);
     o.text("protocol", protocol.name()).int("packets", Some(row.packets));
     o.maybe_text("first_on", protocol.place(row).as_deref()).maybe_text("hint", protocol.hint());
+    o.end();
+}
+
+/// Where the capture's clock was set, or its parts are in the wrong order.
+fn leap(out: &mut String, leap: &Leap) {
+    let mut o = Object::new(out);
+    o.text("what", leap.kind.name()).time("at", Some(leap.before_ns)).int("packet", Some(leap.number));
+    o.ms("by_ms", Some(leap.by_ns)).bool("certain", leap.is_sure).text("why", &leap.why());
     o.end();
 }
 

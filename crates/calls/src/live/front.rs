@@ -2,6 +2,7 @@
 
 use super::{Epoch, Item, Report, Told, What};
 use crate::classify::{Class, classify, payload};
+use crate::clock::Leap;
 use crate::lane::{Lane, LaneOutput, MediaPacket};
 use crate::media::{Notice, Numbered};
 use crate::signalling::Incoming;
@@ -92,8 +93,8 @@ impl Front {
             let octets = batch.octets_of(&packet);
             let decoded = trunkline_wire::decode(packet.link, octets);
             let class = classify(&decoded, octets);
-            let aside = self.unread.see(&packet, class, &decoded, octets);
             each(&mut packet, octets, &decoded, class);
+            let aside = self.unread.see(&packet, class, &decoded, octets);
             let told = &mut self.transport.taker_mut().told;
             told.until_ns = told.until_ns.max(packet.at_ns);
             told.counters.packets += 1;
@@ -139,6 +140,12 @@ impl Front {
         self.transport.taker_mut().told.losses.extend(losses);
     }
 
+    /// Is told that the clock was set. From then on the times of packets are steady time: `each` of [`Front::take`]
+    /// sets them. Steps are counted from 1, and the owner hears of each from whichever lane tells it first.
+    pub fn clock_was_set(&mut self, leap: Leap) {
+        self.transport.taker_mut().told.leaps.push(leap);
+    }
+
     /// What there is to tell the owner. `until_ns` is a time before which no packet will come any more, where the
     /// source knows one that is later than the last packet.
     pub fn tell(&mut self, until_ns: Option<i64>) -> Told {
@@ -156,6 +163,7 @@ impl Front {
 
     /// Follows RTP up to the epoch's time and hands over what is finished.
     pub fn epoch(&mut self, epoch: &Epoch) -> LaneOutput {
+        self.lane.learn(&epoch.leaps);
         let mut news = News {
             epoch,
             notices: epoch.notices.iter().peekable(),

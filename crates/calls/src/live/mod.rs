@@ -21,6 +21,7 @@ pub use front::{Front, FrontCounters};
 pub use gather::{Gatherer, Totals};
 pub use owner::{Owned, Owner, OwnerCounters};
 
+use crate::clock::Leap;
 use crate::media::Numbered;
 use crate::pipeline::DecodeCounters;
 use trunkline_capture::CaptureLoss;
@@ -40,6 +41,8 @@ pub struct Told {
     pub octets: Vec<u8>,
     /// Losses reported by the lane's source.
     pub losses: Vec<CaptureLoss>,
+    /// Where the clock was set, as the lane was told ([`Front::clock_was_set`]).
+    pub leaps: Vec<Leap>,
     /// What decoding counted.
     pub counters: DecodeCounters,
     /// The lane has ended: nothing will follow.
@@ -97,7 +100,7 @@ impl Told {
 
     /// Whether there is nothing in it but its time.
     pub fn is_empty(&self) -> bool {
-        self.items.is_empty() && self.losses.is_empty()
+        self.items.is_empty() && self.losses.is_empty() && self.leaps.is_empty()
     }
 
     /// Adds an item with its octets.
@@ -119,6 +122,8 @@ pub struct Epoch {
     pub notices: Vec<Numbered>,
     /// RTCP, in order of time.
     pub rtcp: Vec<Report>,
+    /// Where the clock was set.
+    pub leaps: Vec<Leap>,
     /// The octets of the RTCP.
     pub octets: Vec<u8>,
     /// The capture has ended.

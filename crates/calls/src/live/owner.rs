@@ -1,6 +1,7 @@
 //! The owner of the signalling: merges what lanes tell by time and makes epochs of it.
 
 use super::{Epoch, Item, Report, Told, What};
+use crate::clock::Leap;
 use crate::media::{Notice, Numbered, Reassembled};
 use crate::signalling::{CallUp, Incoming, Output, Signalling};
 use crate::transport::GROUP;
@@ -16,6 +17,8 @@ trunkline_kit::counters! {
         epochs: "trunkline_calls_live_epochs_total",
         /// messages that came after their epoch was over, and were taken late
         late: "trunkline_calls_live_late_messages_total",
+        /// times the clock was set while packets went on
+        clock_set: "trunkline_calls_clock_set_total",
     }
 }
 
@@ -34,6 +37,9 @@ pub struct Owner {
     signalling: Signalling,
     lanes: Vec<Waiting>,
     losses: Vec<CaptureLoss>,
+    /// Steps of the clock that the lanes do not know yet, and the number of the last.
+    leaps: Vec<Leap>,
+    leaps_told: u64,
     counts: crate::pipeline::DecodeCounters,
     until_ns: i64,
     next: u64,
@@ -60,6 +66,8 @@ impl Owner {
             signalling: Signalling::default(),
             lanes: (0..lanes).map(|_| Waiting::default()).collect(),
             losses: Vec::new(),
+            leaps: Vec::new(),
+            leaps_told: 0,
             counts: Default::default(),
             until_ns: i64::MIN,
             next: 0,
@@ -75,6 +83,14 @@ impl Owner {
         lane.ended |= told.last;
         self.losses.append(&mut told.losses);
         self.counts.add(&told.counters);
+        for leap in told.leaps.drain(..) {
+            if leap.number > self.leaps_told {
+                self.leaps_told = leap.number;
+                self.counters.clock_set += 1;
+                self.signalling.learn(&[leap]);
+                self.leaps.push(leap);
+            }
+        }
         if !told.items.is_empty() {
             lane.told.push_back(told);
         }
@@ -117,6 +133,7 @@ impl Owner {
         let mut epoch = Epoch { number: self.next, last: ended, ..Epoch::default() };
         self.next += 1;
         self.counters.epochs += 1;
+        epoch.leaps = core::mem::take(&mut self.leaps);
         self.merge(if ended { i64::MAX } else { until_ns }, &mut epoch);
         self.until_ns = self.until_ns.max(until_ns);
         epoch.until_ns = self.until_ns;

@@ -155,6 +155,7 @@ impl Call {
         (call_id, message): (&[u8], &Message<'_>),
         from: &Incoming<'_>,
         told: &Told<'_>,
+        clock_ns: i64,
     ) {
         self.forget();
         self.names.text.reserve(NAMES_USUAL);
@@ -165,7 +166,7 @@ impl Call {
         (self.start_ns, self.last_ns) = (from.at_ns, from.at_ns);
         // A response comes from where the request went.
         (self.src, self.dst) = if told.status() == 0 { (from.src, from.dst) } else { (from.dst, from.src) };
-        self.id = Id::derive(from.at_ns, self.names.get(0).as_bytes());
+        self.id = Id::derive(clock_ns, self.names.get(0).as_bytes());
     }
 
     /// Forgets what it was, but for the memory. Each field by itself: a call that is made elsewhere and copied here

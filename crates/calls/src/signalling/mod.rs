@@ -30,6 +30,7 @@ pub use troubles::{Refused, Transfer, Troubles};
 pub use unreached::Unreached;
 pub use up::CallUp;
 
+use crate::clock::{Leap, Timeline};
 use crate::limits::{CALL_IDS_COUNTED_MAX, CALLS_MAX};
 use crate::media::{Notice, Numbered, Serial};
 use call::Call;
@@ -139,6 +140,8 @@ pub struct Output {
     pub registrations: Vec<row::Registration>,
     /// Other transactions that are over.
     pub events: Vec<row::SipEvent>,
+    /// Where the capture's clock was set.
+    pub leaps: Vec<Leap>,
 }
 
 /// Where the open call of a Call-ID is. 64 bits of a keyed hash and the length stand for its text: reading the text of
@@ -199,6 +202,7 @@ pub struct Signalling {
     /// Packets that did not arrive; none in most captures.
     unreached: Option<Box<unreached::Flows>>,
     call_ids: HashSet<u64>,
+    timeline: Timeline,
     output: Output,
     /// What was counted so far.
     pub counters: SignallingCounters,
@@ -225,6 +229,7 @@ impl Default for Signalling {
             first_response_ns: i64::MAX,
             unreached: None,
             call_ids: HashSet::new(),
+            timeline: Timeline::default(),
             output: Output::default(),
             counters: SignallingCounters::default(),
         }
@@ -240,17 +245,6 @@ impl Signalling {
     /// Calls that are not closed.
     pub fn open_calls(&self) -> u64 {
         (self.slots.len() - self.free.len()) as u64
-    }
-
-    /// Calls that have not ended.
-    pub fn calls_up(&self) -> u64 {
-        self.up.count()
-    }
-
-    /// The newest calls that have not ended, at most so many, newest first; of those that began before
-    /// [`crate::limits::BEGUN_KEPT_MAX`] others not all.
-    pub fn newest_up(&self, limit: usize) -> Vec<CallUp> {
-        self.up.newest(limit, &self.slots)
     }
 
     /// Takes one message.
@@ -449,7 +443,7 @@ impl Signalling {
         let serial = self.next_serial;
         self.next_serial += 1;
         let mut call = self.spare.pop().unwrap_or_default();
-        call.begin((serial, hash), (call_id, message), from, told);
+        call.begin((serial, hash), (call_id, message), from, told, self.timeline.clock_ns(from.at_ns));
         match told.is_initial_invite() {
             true => self.counters.calls += 1,
             false => {

@@ -1,7 +1,8 @@
 //! Calls that are up: how many, and the newest of them, without a look at all there are.
 
-use super::Slot;
 use super::call::Call;
+use super::{Signalling, Slot};
+use crate::clock::Leap;
 use crate::limits::BEGUN_KEPT_MAX;
 use crate::media::Serial;
 use std::collections::VecDeque;
@@ -77,4 +78,29 @@ impl CallsUp {
 fn call(slots: &[Slot], (serial, at): (Serial, u32)) -> Option<&Call> {
     let slot = slots.get(at as usize).filter(|slot| slot.serial == serial)?;
     slot.call.as_deref().filter(|call| call.until_ns().is_none())
+}
+
+impl Signalling {
+    /// Calls that have not ended.
+    pub fn calls_up(&self) -> u64 {
+        self.up.count()
+    }
+
+    /// The newest calls that have not ended, at most so many, newest first; of those that began before
+    /// [`BEGUN_KEPT_MAX`] others not all.
+    pub fn newest_up(&self, limit: usize) -> Vec<CallUp> {
+        let mut newest = self.up.newest(limit, &self.slots);
+        for call in &mut newest {
+            // What is up now lasts until now.
+            call.start_ns = self.timeline.now_ns(call.start_ns);
+            call.answer_ns = call.answer_ns.map(|at_ns| self.timeline.now_ns(at_ns));
+        }
+        newest
+    }
+
+    /// Is told where the clock was set, before the messages behind it come.
+    pub fn learn(&mut self, leaps: &[Leap]) {
+        self.timeline.learn(leaps);
+        self.output.leaps.extend_from_slice(leaps);
+    }
 }

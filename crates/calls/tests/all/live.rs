@@ -4,7 +4,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trunkline_calls::classify::lane_of;
-use trunkline_calls::job::{Progress, ReadOptions, Sink, read};
+use trunkline_calls::clock::Leap;
+use trunkline_calls::job::{Progress, ReadOptions, Sink, Summary, read};
 use trunkline_calls::join::{Joiner, Names};
 use trunkline_calls::live::{Epoch, Front, Gatherer, Owner};
 use trunkline_calls::unread::{Protocol, Unread};
@@ -66,8 +67,15 @@ fn batch_of(packets: &[(Packet, Vec<u8>)]) -> Batch {
     batch
 }
 
-/// Drives lanes in a random order, with batches of random size and answers that come late.
+/// Drives lanes in a random order, with batches of random size and answers that come late. Where the clock was set, who
+/// captures knows it.
 pub fn live(file: &Path, lanes: usize, seed: u64) -> Rows {
+    let leaps = summary_of(file).leaps;
+    let steady = |packet: &mut Packet| {
+        let behind = leaps.partition_point(|leap| leap.number <= packet.number);
+        packet.at_ns -= behind.checked_sub(1).map_or(0, |at| leaps[at].offset_ns);
+        behind
+    };
     let mut random = Random(seed);
     let packets = by_lane(file, lanes);
     let mut sink = Gathered::default();
@@ -76,7 +84,7 @@ pub fn live(file: &Path, lanes: usize, seed: u64) -> Rows {
     let mut owner = Owner::new(lanes);
     let mut fronts: Vec<Front> =
         (0..lanes).map(|me| Front::new(me as u16, Box::new(move |d| lane_of(d, lanes) == me))).collect();
-    let mut next = vec![0; lanes];
+    let (mut next, mut known) = (vec![0; lanes], vec![0; lanes]);
     let mut ended = vec![false; lanes];
     let mut epochs: Vec<Arc<Epoch>> = Vec::new();
     let mut answered = vec![0; lanes];
@@ -85,7 +93,12 @@ pub fn live(file: &Path, lanes: usize, seed: u64) -> Rows {
         let front = &mut fronts[me];
         if next[me] < packets[me].len() {
             let end = (next[me] + 1 + random.below(400) as usize).min(packets[me].len());
-            front.take(batch_of(&packets[me][next[me]..end]), |_, _, _, _| {});
+            let mut behind = 0;
+            front.take(batch_of(&packets[me][next[me]..end]), |packet, _, _, _| behind = steady(packet));
+            for (at, leap) in leaps.iter().enumerate().take(behind).skip(known[me]) {
+                front.clock_was_set(Leap { number: at as u64 + 1, ..*leap });
+            }
+            known[me] = behind.max(known[me]);
             next[me] = end;
             owner.tell(front.tell(None));
         } else if !ended[me] {
@@ -118,6 +131,11 @@ fn from_file(file: &Path) -> Rows {
     sink.0
 }
 
+fn summary_of(file: &Path) -> Summary {
+    let options = ReadOptions { files: vec![file.to_path_buf()], threads: 1, expansion: None };
+    read(&options, &mut Gathered::default(), &Progress::default()).unwrap()
+}
+
 /// Rows in an order that does not depend on when they were handed over.
 fn sorted(mut rows: Rows) -> Rows {
     rows.calls.sort_by_key(|c| c.id);
@@ -128,7 +146,7 @@ fn sorted(mut rows: Rows) -> Rows {
     rows
 }
 
-fn compare(file: &Path) {
+pub fn compare(file: &Path) {
     let expected = sorted(from_file(file));
     assert!(!expected.calls.is_empty());
     for (lanes, seed) in [(1, 1), (2, 2), (3, 3), (8, 4)] {
@@ -171,6 +189,19 @@ fn a_tap_that_loses_is_found_live() {
     assert_eq!(places(&live(&file, 4, 5)), expected);
 }
 
+/// The clock is set an hour back and then two forward while calls go on.
+#[test]
+fn a_clock_that_is_set_is_the_same_live() {
+    let (folder, file) = world(&Settings { calls: 60, calls_per_second: 6.0, ..Settings::preset(Preset::Impaired) });
+    let packets = crate::clock::packets(&file);
+    let at = |share: usize| packets[packets.len() * share / 10].0;
+    let steps = [(at(3), -3600 * 1_000_000_000), (at(6), 3600 * 1_000_000_000)];
+    let file = folder.path().join("set.pcap");
+    crate::clock::capture(&file, &crate::clock::set(&packets, &steps));
+    assert_eq!(summary_of(&file).leaps.len(), 2);
+    compare(&file);
+}
+
 #[test]
 fn impaired_calls_are_the_same_live() {
     let (_folder, file) = world(&Settings { calls: 80, ..Settings::preset(Preset::Impaired) });
@@ -182,8 +213,7 @@ fn impaired_calls_are_the_same_live() {
 fn what_is_not_analysed_is_the_same_live() {
     let Some(file) = crate::reported::case("c21") else { return };
     compare(&file);
-    let options = ReadOptions { files: vec![file.clone()], threads: 1, expansion: None };
-    let summary = read(&options, &mut Gathered::default(), &Progress::default()).unwrap();
+    let summary = summary_of(&file);
     let mut seen = Unread::default();
     for packets in by_lane(&file, 3) {
         let mut front = Front::new(0, Box::new(|_| true));

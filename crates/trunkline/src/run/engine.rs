@@ -1,6 +1,7 @@
 //! The threads of a capture that is being analysed: lanes, the owner of the signalling, the gatherer, the store.
 
 use super::bursts::{Bucket, Meter};
+use super::clock::Steps;
 use super::lane::{self, LanePlan, LaneReport, Rings};
 use super::rows::{RowsOut, Writing};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -75,6 +76,8 @@ pub struct Shared {
     gathered: Mutex<GatherReport>,
     owner_thread: OnceLock<Thread>,
     gather_thread: OnceLock<Thread>,
+    /// Steps of the system's clock.
+    pub steps: Steps,
 }
 
 /// Losses that a lane is to tell.
@@ -135,6 +138,7 @@ impl Shared {
             gathered: Mutex::default(),
             owner_thread: OnceLock::new(),
             gather_thread: OnceLock::new(),
+            steps: Steps::default(),
         }
     }
 
@@ -293,7 +297,7 @@ fn join_losses(losses: &mut Vec<CaptureLoss>) -> usize {
     before - losses.len()
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,6 +1,7 @@
 //! A lane's thread: packets from its ring to the packet log and to the analysis.
 
 use super::bursts::Meter;
+use super::clock::{Reading, Steady};
 use super::engine::{Answer, Shared};
 use super::now_ns;
 use std::sync::Arc;
@@ -97,6 +98,7 @@ struct Lane<'a> {
     published_at: Instant,
     seen: Seen,
     report: LaneReport,
+    steady: Steady,
 }
 
 /// Runs a lane to its end.
@@ -128,6 +130,7 @@ impl<'a> Lane<'a> {
             published_at: now,
             seen: Seen::default(),
             report: LaneReport::default(),
+            steady: Steady::default(),
         }
     }
 
@@ -168,6 +171,8 @@ impl<'a> Lane<'a> {
         let mut batch = self.plan.front.spare();
         match self.plan.source.next(&mut batch, if stopping { self.plan.patience } else { WAIT }) {
             Ok(Next::Packets) => {
+                self.look_at_clock();
+                let steady = &self.steady;
                 let LanePlan { front, log, meter, .. } = &mut self.plan;
                 let (me, lanes, seen) = (u64::from(self.me), self.lanes, &mut self.seen);
                 for loss in &mut batch.losses {
@@ -184,6 +189,7 @@ impl<'a> Lane<'a> {
                         meter.see(packet.at_ns, packet.wire);
                     }
                     record(log.as_mut(), packet, octets, decoded, class);
+                    packet.at_ns = steady.of(packet.at_ns);
                 });
                 return false;
             }
@@ -203,6 +209,17 @@ impl<'a> Lane<'a> {
         true
     }
 
+    /// Asks whether the system's clock was set; of packets with times of their own it does not matter.
+    fn look_at_clock(&mut self) {
+        if self.plan.source.now_ns().is_some() {
+            return;
+        }
+        let Some(reading) = self.shared.steps.look(Reading::now) else { return };
+        for leap in self.steady.learn(&self.shared.steps, reading.system_ns) {
+            self.plan.front.clock_was_set(leap);
+        }
+    }
+
     /// Tells the owner of the signalling what there is, and how far time has come.
     fn tell(&mut self, idle: bool) {
         // Where the ring to the owner is full it waits in the front, bounded there.
@@ -220,7 +237,9 @@ impl<'a> Lane<'a> {
         } else if idle && self.told_at.elapsed() < HEARTBEAT {
             return;
         } else {
-            let until_ns = idle.then(|| self.plan.source.now_ns().unwrap_or_else(now_ns) - ARRIVAL_NS);
+            self.look_at_clock();
+            let now_ns = || self.plan.source.now_ns().unwrap_or_else(|| self.steady.of_system(now_ns()));
+            let until_ns = idle.then(|| now_ns() - ARRIVAL_NS);
             self.plan.front.tell(until_ns)
         };
         self.told_at = Instant::now();

@@ -2,6 +2,7 @@
 
 pub mod bursts;
 pub mod cards;
+pub mod clock;
 pub mod config;
 pub mod engine;
 pub mod lane;

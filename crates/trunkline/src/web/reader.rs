@@ -12,6 +12,7 @@ use std::time::Duration;
 use trunkline_calls::job::{self, ReadOptions, Sink, Summary};
 use trunkline_calls::unread::Unread;
 use trunkline_capture::Expansion;
+use trunkline_store::checked::CLOCK;
 use trunkline_store::row::Rows;
 use trunkline_store::{Access, Store};
 use trunkline_web::sources::{Cancel, NotAnalysed, Progress, ReadDone, Reader, SourceError, Trouble};
@@ -23,6 +24,8 @@ pub const KEPT_FOLDER: &str = "captures";
 /// How much may come out of a compressed capture that a user brings: recorded traffic has a fifth of its size, silence
 /// a fiftieth.
 pub const EXPANSION: Expansion = Expansion { octets_max: 64 << 30, ratio_max: 200, judged_from: 64 << 20 };
+/// Leaps of a capture's clock that are told one by one.
+const LEAPS_TOLD_MAX: usize = 8;
 /// Octets of the name that a capture keeps.
 const NAME_OCTETS_MAX: usize = 120;
 
@@ -172,6 +175,10 @@ fn done(summary: &Summary, error: Option<String>, refused: u64) -> ReadDone {
     if summary.capture_lost > 0 {
         oddities.push(format!("whoever captured it lost {} packets", summary.capture_lost));
     }
+    oddities.extend(summary.leaps.iter().take(LEAPS_TOLD_MAX).map(|leap| {
+        let (what, why) = (leap.what(), leap.why());
+        format!("{CLOCK} {what} before packet {} ({why})", leap.number)
+    }));
     if refused > 0 {
         oddities.push(format!("{refused} rows could not be stored"));
     }

@@ -49,8 +49,13 @@ pub fn world(settings: &Settings) -> World {
 
 /// All rows of a file.
 pub fn read_rows(file: &Path, threads: usize) -> (Rows, Summary) {
+    read_files(&[file.to_owned()], threads)
+}
+
+/// All rows of some files.
+pub fn read_files(files: &[PathBuf], threads: usize) -> (Rows, Summary) {
     let mut keep = Keep::default();
-    let options = ReadOptions { files: vec![file.to_owned()], threads, expansion: None };
+    let options = ReadOptions { files: files.to_vec(), threads, expansion: None };
     let summary = read(&options, &mut keep, &Progress::default()).unwrap();
     (keep.0, summary)
 }

@@ -5,10 +5,13 @@ use super::{Report, name, short};
 use crate::selection::{CALLS_WHOLE_MAX, Selection};
 use crate::terminal::Terminal;
 use trunkline_calls::job::Summary;
+use trunkline_store::checked::CLOCK;
 use trunkline_store::row::Call;
 
 /// Broken files that are listed one by one.
 pub const BROKEN_LISTED_MAX: usize = 100;
+/// Leaps of the capture's clock that are listed one by one.
+const LEAPS_LISTED_MAX: usize = 8;
 
 /// What is missing for calls, and what to do about it.
 pub(super) fn reasons(summary: &Summary, selection: &Selection) -> Vec<String> {
@@ -75,6 +78,14 @@ pub(super) fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> 
         };
         lines.push(format!("{}: {what}", name(&loss.source)));
     }
+    for leap in report.summary.leaps.iter().take(LEAPS_LISTED_MAX) {
+        let at = figure::second(leap.before_ns, &terminal.zone);
+        lines.push(format!("{CLOCK} {} at {at}, before packet {} ({})", leap.what(), count(leap.number), leap.why()));
+    }
+    let more = report.summary.leaps.len().saturating_sub(LEAPS_LISTED_MAX);
+    if more > 0 {
+        lines.push(format!("{CLOCK} leaps {} more times", count(more as u64)));
+    }
     let odd = |name: &str| ODD.iter().any(|part| name.contains(part));
     for counter in report.summary.counters.iter().filter(|c| c.value > 0 && odd(c.name)) {
         lines.push(format!("{}: {}", counter.help, count(counter.value)));
@@ -83,8 +94,17 @@ pub(super) fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> 
 }
 
 /// Parts of the names of counters that count what should not be.
-const ODD: [&str; 8] =
-    ["_overflow", "_malformed_", "_unknown_", "_cut_", "_odd_", "_dropped_", "_without_call_id", "_backwards_"];
+const ODD: [&str; 9] = [
+    "_overflow",
+    "_malformed_",
+    "_unknown_",
+    "_cut_",
+    "_odd_",
+    "_dropped_",
+    "_without_call_id",
+    "_backwards_",
+    "_clock_stray_",
+];
 
 /// The call that the report tells of first.
 fn example(selection: &Selection) -> Option<&Call> {
