@@ -338,7 +338,7 @@ impl Call {
                 }
             }
             Method::Cancel => self.invites.cancel(told.transaction, from.at_ns),
-            Method::Bye if self.bye_ns.is_none() && self.dialogs.end(told.tags) => {
+            Method::Bye if self.bye_ns.is_none() && self.dialogs.end(told.tags, from.at_ns) => {
                 self.bye_ns = Some(from.at_ns);
                 self.beginning.answer_unseen |= self.shows_answer(told);
                 self.hangup = if self.dialogs.calls(told.tags.from) { Hangup::Caller } else { Hangup::Callee };
@@ -371,7 +371,7 @@ impl Call {
             self.ringing_ns = Some(at_ns);
         }
         if (200..300).contains(&status) {
-            self.dialogs.confirm(told.tags);
+            self.dialogs.confirm(told.tags, at_ns);
             // What answers an INVITE within the dialog of a joined call says nothing of its own answer.
             if self.accepted == 0 && !(self.beginning.joined && self.reinvite.cseq == told.cseq) {
                 (self.accepted, self.reason, self.answer_ns) = (status, reason, Some(at_ns));

@@ -102,8 +102,11 @@ pub fn retransmission_storm(case: &Case<'_>) -> Option<Verdict> {
     }
     let call = case.call;
     let again = |m: &Message| m.flags & Message::RETRANSMISSION != 0 && m.status == 0 && m.method == method;
-    let evidence = packets_of(call, again);
     let first = call.ladder.messages.iter().find(|m| again(m));
+    if first.is_some_and(|m| was_asked_in_vain(call, m)) {
+        return None;
+    }
+    let evidence = packets_of(call, again);
     let end = |at: Option<u8>| at.and_then(|h| call.ladder.hosts.get(usize::from(h))).map(ToString::to_string);
     let text = format!(
         "Retransmission storm: {} sent the same {} to {} {} times; its answer does not arrive.",
@@ -113,6 +116,14 @@ pub fn retransmission_storm(case: &Case<'_>) -> Option<Verdict> {
         repeats + 1
     );
     verdict("retransmission-storm", text, evidence)
+}
+
+/// An INVITE to a target that says nothing at all while another one takes the call, or rings: a registration that is
+/// left over. The caller hears nothing of it.
+fn was_asked_in_vain(call: &Call, invite: &Message) -> bool {
+    let says_nothing = || call.ladder.messages.iter().all(|m| m.src != invite.dst);
+    let goes_on = call.ringing_ns.or(call.answer_ns).is_some();
+    invite.method == Method::Invite as u8 && goes_on && says_nothing()
 }
 
 pub fn early_hangup(case: &Case<'_>) -> Option<Verdict> {

@@ -11,3 +11,4 @@ mod tap;
 mod truth;
 mod unread;
 mod world;
+mod worlds;
