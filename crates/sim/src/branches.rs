@@ -76,8 +76,8 @@ impl Branches {
     /// The call is taken or given up: who still rings is cancelled, who accepted too late is hung up.
     pub fn close(&mut self, scribe: &mut Scribe<'_>, answered: bool) {
         let now = scribe.now;
-        for (invite, other) in std::mem::take(&mut self.pending) {
-            scribe.now = now + 2 * MS;
+        for (n, (invite, other)) in std::mem::take(&mut self.pending).into_iter().enumerate() {
+            scribe.now = now + 2 * MS + n as i64 * 170_000;
             match other.fate {
                 Fate::Dead => repeat(scribe, &invite, invite.at_ns, now),
                 _ => cancel(scribe, &invite, invite.fork),

@@ -16,6 +16,12 @@ const SHORT_STREAM_NS: i64 = 1_000_000_000;
 /// Who answers is heard at least so long before a pause.
 const SPEAKS_FIRST_NS: i64 = 1_500_000_000;
 
+/// A machine speaks at least so long before the call ends.
+const LAST_HEARD_NS: i64 = 2_000_000_000;
+
+/// A digit is over after this.
+const DIGIT_NS: i64 = 400_000_000;
+
 /// All streams of a call.
 pub(crate) fn streams(scene: &Scene, plot: &Plot, media: &Media, rtcp: bool, random: &mut Random) -> Vec<Spec> {
     let mut specs = Vec::with_capacity(2);
@@ -25,6 +31,8 @@ pub(crate) fn streams(scene: &Scene, plot: &Plot, media: &Media, rtcp: bool, ran
             (spec.start_ns, spec.stop_ns, spec.rtcp) = (start_ns, stop_ns, rtcp);
             if side == 0 {
                 spec.digits = digits(plot, media, stop_ns, random);
+                // Nobody dials while the call is held, nor into it.
+                spec.digits.retain(|(at, _)| spec.pauses.iter().all(|(from, to)| at + DIGIT_NS < *from || at >= to));
             } else if plot.prompts {
                 play(&mut spec, media.answer_ns.unwrap_or(i64::MAX), random);
             }
@@ -185,7 +193,9 @@ fn play(spec: &mut Spec, answer_ns: i64, random: &mut Random) {
         match random.below(4) {
             // A machine that is silent when it answers is late.
             0 if !held && at_ns >= answer_ns.saturating_add(SPEAKS_FIRST_NS) => {
-                let pause_ns = random.between(20, 150) * ptime_ns;
+                // Nor one that is silent until the end.
+                let pause_ns = (random.between(20, 150) * ptime_ns).min(spec.stop_ns - at_ns - LAST_HEARD_NS);
+                let pause_ns = pause_ns / ptime_ns * ptime_ns;
                 spec.pauses.push((at_ns, at_ns + pause_ns));
                 at_ns += pause_ns;
                 timestamps -= pause_ns / 1_000_000 * clock / 1000;

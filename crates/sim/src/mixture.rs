@@ -231,6 +231,8 @@ fn talk(plot: &mut Plot, share: f64, random: &mut Random) {
     if answered && random.chance(share / 4.0) {
         if random.chance(0.5) && plot.talk_ns > 14_000_000_000 {
             (plot.joined, plot.refresh) = (true, true);
+            // What was sent and over before belongs to nobody that was seen.
+            (plot.renegotiated, plot.new_ssrc, plot.mixture.handover) = (false, false, None);
         } else if plot.ending == Ending::Answered {
             plot.mixture.end_only = true;
         }

@@ -144,6 +144,8 @@ impl<'a> Scribe<'a> {
 
     /// A request of the caller on its way from the proxy to a target.
     pub fn far(&mut self, step: Step) {
+        // No two targets are written to at one time.
+        self.now += 40_000;
         self.steps.push(Step { at_ns: self.now, from: Party::Proxy, hop: 1, ..step });
     }
 

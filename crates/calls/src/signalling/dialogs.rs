@@ -109,6 +109,37 @@ impl Dialogs {
     }
 }
 
+/// The last INVITE of a sort of each side that sent one, by its tag and its CSeq. Legs of a back-to-back user agent count
+/// apart, and their INVITEs are under way at the same time.
+#[derive(Debug, Default)]
+pub struct Numbered(SmallVec<[(u64, u32); 1]>);
+
+impl Numbered {
+    /// Forgets all but the memory.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Who has this tag sent an INVITE of this number.
+    pub fn note(&mut self, tag: u64, cseq: u32) {
+        if let Some((_, last)) = self.0.iter_mut().find(|(of, _)| *of == tag) {
+            *last = cseq;
+        } else if self.0.len() < DIALOGS_PER_CALL_MAX {
+            self.0.push((tag, cseq));
+        }
+    }
+
+    /// Whether this is the last INVITE of who has this tag; of anybody where the tag was not asked for.
+    pub fn has(&self, tag: u64, cseq: u32) -> bool {
+        self.0.iter().any(|(of, last)| *last == cseq && (*of == tag || tag == 0))
+    }
+
+    /// Whether there was none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

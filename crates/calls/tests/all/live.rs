@@ -128,7 +128,8 @@ fn sorted(mut rows: Rows) -> Rows {
     rows
 }
 
-fn compare(file: &Path) {
+/// Reads it live, with several numbers of lanes, and demands the rows that it gives as a file.
+pub fn compare(file: &Path) {
     let expected = sorted(from_file(file));
     assert!(!expected.calls.is_empty());
     for (lanes, seed) in [(1, 1), (2, 2), (3, 3), (8, 4)] {

@@ -1,13 +1,19 @@
 //! Worlds of large networks: forks, hunts, back-to-back user agents, long ringing, video, hold, transfers, prompts, in
-//! random mixtures. Where nothing is wrong there is no verdict; where something is, it is named on its call alone.
+//! random mixtures. Where nothing is wrong there is no verdict; where something is, it is named, and on its call alone.
 
+use crate::live;
 use crate::truth::state_name;
 use crate::world;
 use std::collections::{BTreeMap, HashMap};
-use trunkline_sim::truth::CallTruth;
+use trunkline_sim::truth::{CallTruth, Moment, State};
 use trunkline_sim::{Preset, Settings};
 use trunkline_store::row::{Call, Rows};
 use world::{World, read_rows, world};
+
+/// How far times may be from the truth: messages that share a TCP segment are told with its last octet.
+const TIME_NS: i64 = 1_000_000;
+/// Share of the planted faults of each kind that must be found, per cent.
+const RECALL_MIN: usize = 99;
 
 fn mixed(seed: u64, calls: u64) -> Settings {
     Settings { seed, calls, ..Settings::preset(Preset::Mixed) }
@@ -17,10 +23,12 @@ fn name_of<T: serde::Serialize>(value: T) -> String {
     serde_json::to_value(value).unwrap().as_str().unwrap_or_default().to_owned()
 }
 
-/// The legs of each call: its own row and truth, and those behind a back-to-back user agent.
-fn legs<'a>(world: &'a World, rows: &'a Rows) -> Vec<Vec<(&'a CallTruth, &'a Call)>> {
+/// A call with its truth, and the legs behind a back-to-back user agent that are calls of their own with theirs.
+type Legs<'a> = Vec<(&'a CallTruth, &'a Call)>;
+
+fn legs<'a>(world: &'a World, rows: &'a Rows) -> Vec<Legs<'a>> {
     let by_id: HashMap<&str, &Call> = rows.calls.iter().map(|c| (c.sip_call_id.as_str(), c)).collect();
-    let mut of: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    let mut of: BTreeMap<&str, Legs<'a>> = BTreeMap::new();
     for truth in world.calls() {
         let first = truth.leg_of.as_deref().unwrap_or(&truth.sip_call_id);
         let call = by_id.get(truth.sip_call_id.as_str()).unwrap_or_else(|| panic!("{} not found", truth.sip_call_id));
@@ -29,188 +37,167 @@ fn legs<'a>(world: &'a World, rows: &'a Rows) -> Vec<Vec<(&'a CallTruth, &'a Cal
     of.into_values().collect()
 }
 
-fn told(call: &Call) -> Option<&str> {
+fn kind_of(call: &Call) -> Option<&str> {
     call.verdict.as_ref().map(|v| v.kind.as_str())
 }
 
+/// What of a call is not as it truly was.
+fn differences(truth: &CallTruth, call: &Call) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut same = |what: &str, ours: String, theirs: String| {
+        if ours != theirs {
+            wrong.push(format!("{}: {what} is {ours}, truly {theirs}", truth.sip_call_id));
+        }
+    };
+    same("state", state_name(call.state), name_of(truth.state));
+    same("messages", call.ladder.messages.len().to_string(), truth.messages.to_string());
+    // Of a call that the capture joins it need not be known who called.
+    if truth.state != State::JoinedMidCall {
+        same("code", call.code.to_string(), truth.code.to_string());
+        same("src", call.src.to_string(), truth.src.clone());
+        same("dst", call.dst.to_string(), truth.dst.clone());
+    }
+    for (what, ours, theirs) in [
+        ("start", Some(call.start_ns), &truth.start),
+        ("ringing", call.ringing_ns, &truth.ringing),
+        ("answer", call.answer_ns, &truth.answer),
+        ("end", call.end_ns, &truth.end),
+    ] {
+        let theirs = theirs.as_ref().map(|moment: &Moment| moment.ns);
+        let near = ours.zip(theirs).is_some_and(|(a, b)| (a - b).abs() <= TIME_NS) || ours == theirs;
+        if !near {
+            same(what, format!("{ours:?}"), format!("{theirs:?}"));
+        }
+    }
+    wrong
+}
+
+/// All that is wrong with what was read of a world in which nothing is wrong.
+fn mistakes(world: &World, rows: &Rows) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let count = world.calls().count();
+    if rows.calls.len() != count || !rows.streams.is_empty() {
+        wrong.push(format!("{} calls of {count}, {} streams without a call", rows.calls.len(), rows.streams.len()));
+    }
+    for legs in legs(world, rows) {
+        for (truth, call) in &legs {
+            wrong.extend(differences(truth, call));
+            wrong.extend(call.verdict.as_ref().map(|v| format!("{}: {}: {}", truth.sip_call_id, v.kind, v.text)));
+        }
+        let streams = |of: &dyn Fn(&(&CallTruth, &Call)) -> usize| legs.iter().map(of).sum::<usize>();
+        let (ours, theirs) = (streams(&|(_, call)| call.streams.len()), streams(&|(truth, _)| truth.streams.len()));
+        if ours != theirs {
+            wrong.push(format!("{}: {ours} streams, truly {theirs}", legs[0].0.sip_call_id));
+        }
+    }
+    wrong
+}
+
 #[test]
-fn explore() {
-    let share = |name: &str, default: f64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
-    let (from, seeds, calls) = (share("FROM", 1.0) as u64, share("SEEDS", 1.0) as u64, share("CALLS", 500.0) as u64);
-    let mut kinds: BTreeMap<String, (u64, Vec<String>)> = BTreeMap::new();
-    let mut total = 0;
-    for seed in from..from + seeds {
-        let settings = Settings { faults: share("FAULTS", 0.0), near_misses: share("NEAR", 0.0), ..mixed(seed, calls) };
-        let world = world(&settings);
+fn nothing_is_wrong_in_mixed_worlds() {
+    let (mut calls, mut hops, mut legs, mut joined, mut video, mut long) = (0, 0, 0, 0, 0, 0);
+    for seed in 1..=3 {
+        let world = world(&mixed(seed, 600));
+        let (rows, _) = read_rows(&world.file, 1);
+        let wrong = mistakes(&world, &rows);
+        wrong.iter().take(20).for_each(|mistake| println!("{mistake}"));
+        assert!(wrong.is_empty(), "{} mistakes, seed {seed}", wrong.len());
+        assert!(read_rows(&world.file, 3).0 == rows, "three threads read seed {seed} otherwise");
+        calls += rows.calls.len();
+        for truth in world.calls() {
+            hops += usize::from(truth.hops > 1);
+            legs += usize::from(truth.leg_of.is_some());
+            joined += usize::from(truth.state == State::JoinedMidCall);
+            video += usize::from(truth.streams.iter().any(|s| matches!(&*s.codec, "VP8" | "H264")));
+            long += usize::from(truth.setup_ms.is_some_and(|ms| ms > 60_000.0));
+        }
+    }
+    // Of each there is enough that it is tested.
+    assert!(calls > 2000 && hops > 300 && legs > 150 && joined > 30 && video > 100 && long > 100);
+}
+
+/// What was planted of each kind, and how much of it was found; what was said that is not so.
+#[derive(Default)]
+struct Judged {
+    planted: BTreeMap<String, (usize, usize)>,
+    wrong: Vec<String>,
+}
+
+impl Judged {
+    fn judge(&mut self, legs: &Legs<'_>) {
+        let deserved: Vec<String> = legs.iter().flat_map(|(truth, _)| truth.expect.iter().map(name_of)).collect();
+        let mut found = false;
+        for (truth, call) in legs {
+            let Some(kind) = kind_of(call) else { continue };
+            if deserved.iter().any(|d| d == kind) {
+                found = true;
+            } else {
+                self.wrong.push(format!("{}: {kind}, deserves {deserved:?}", truth.sip_call_id));
+            }
+        }
+        let planted = legs.iter().find_map(|(truth, _)| truth.planted.filter(|p| !p.near_miss));
+        if let Some(planted) = planted.filter(|_| !deserved.is_empty()) {
+            let (all, ours) = self.planted.entry(name_of(planted.kind)).or_default();
+            (*all, *ours) = (*all + 1, *ours + usize::from(found));
+        }
+    }
+
+    fn is_right(&self) {
+        self.planted.iter().for_each(|(kind, (all, found))| println!("{kind}: {found} of {all}"));
+        self.wrong.iter().take(20).for_each(|wrong| println!("{wrong}"));
+        assert!(self.wrong.is_empty(), "{} verdicts that nobody deserves", self.wrong.len());
+        for (kind, (all, found)) in &self.planted {
+            assert!(found * 100 >= all * RECALL_MIN, "{kind}: {found} of {all}");
+        }
+    }
+}
+
+#[test]
+fn faults_amid_mixtures_are_named_on_their_calls_alone() {
+    let mut judged = Judged::default();
+    for seed in 11..=12 {
+        let world = world(&Settings { faults: 0.6, near_misses: 0.3, ..mixed(seed, 700) });
+        let (rows, _) = read_rows(&world.file, 1);
+        legs(&world, &rows).iter().for_each(|legs| judged.judge(legs));
+        assert!(read_rows(&world.file, 3).0 == rows, "three threads read seed {seed} otherwise");
+    }
+    judged.is_right();
+    assert!(judged.planted.len() > 20 && judged.planted.values().all(|(all, _)| *all > 10), "{:?}", judged.planted);
+}
+
+#[test]
+fn mixed_worlds_are_the_same_live() {
+    for (seed, faults) in [(21, 0.0), (22, 0.5)] {
+        live::compare(&world(&Settings { faults, ..mixed(seed, 200) }).file);
+    }
+}
+
+/// Each thousand is a world of its own, so that the disk holds a thousand.
+#[test]
+#[ignore = "100,000 calls take some minutes: run by hand"]
+fn a_hundred_thousand_calls_with_nothing_wrong() {
+    let (mut calls, mut wrong) = (0, Vec::new());
+    for seed in 1000..1100 {
+        let world = world(&mixed(seed, 1000));
         let (rows, _) = read_rows(&world.file, 2);
-        let mut say = |what: String, example: String| {
-            let entry = kinds.entry(what).or_default();
-            entry.0 += 1;
-            if entry.1.len() < 3 {
-                entry.1.push(format!("seed {seed}: {example}"));
-            }
-        };
-        let count = world.calls().count();
-        total += count;
-        if rows.calls.len() != count {
-            say("count".into(), format!("{} calls, truly {count}", rows.calls.len()));
-        }
-        if !rows.streams.is_empty() {
-            say(
-                "streams without a call".into(),
-                format!(
-                    "{} of {:?}",
-                    rows.streams.len(),
-                    rows.streams.first().map(|s| (s.ssrc, s.src, s.dst, s.packets))
-                ),
-            );
-        }
-        if let Ok(only) = std::env::var("ONLY") {
-            for call in rows.calls.iter().filter(|c| c.sip_call_id.contains(&only)) {
-                println!(
-                    "CALL {} {:?} {} start {} answer {:?} end {:?} {:?}",
-                    call.sip_call_id,
-                    call.state,
-                    call.code,
-                    call.start_ns,
-                    call.answer_ns,
-                    call.end_ns,
-                    told(call)
-                );
-                for m in &call.ladder.messages {
-                    println!(
-                        "  {:12.6} {} -> {} {} {} cseq {} {}",
-                        (m.at_ns - 1_767_225_600_000_000_000) as f64 / 1e9,
-                        call.ladder.hosts[usize::from(m.src)],
-                        call.ladder.hosts[usize::from(m.dst)],
-                        trunkline_store::row::Message::METHODS[usize::from(m.method)],
-                        m.status,
-                        m.cseq,
-                        m.flags
-                    );
-                }
-                for s in &call.streams {
-                    println!(
-                        "  {:x} {} {} {} {} {:.6} {:.6} {:?}",
-                        s.ssrc,
-                        s.src,
-                        s.dst,
-                        s.packets,
-                        s.codec,
-                        (s.first_ns - 1_767_225_600_000_000_000) as f64 / 1e9,
-                        (s.last_ns - 1_767_225_600_000_000_000) as f64 / 1e9,
-                        s.direction
-                    );
-                }
-                if let Some(t) = world.calls().find(|t| t.sip_call_id == call.sip_call_id) {
-                    println!(
-                        "  TRUTH {:?} {} {:?} {:?} {:?}",
-                        t.state,
-                        t.code,
-                        t.ringing.as_ref().map(|m| &m.utc),
-                        t.answer.as_ref().map(|m| &m.utc),
-                        t.end.as_ref().map(|m| &m.utc)
-                    );
-                    for s in &t.streams {
-                        println!(
-                            "  truth {} {} {} {} {} {:?}",
-                            s.ssrc,
-                            s.src,
-                            s.dst,
-                            s.packets,
-                            s.codec,
-                            s.first.as_ref().map(|m| &m.utc)
-                        );
-                    }
-                }
-            }
-            continue;
-        }
-        for group in legs(&world, &rows) {
-            let deserved: Vec<String> = group.iter().flat_map(|(t, _)| t.expect.iter().map(name_of)).collect();
-            let mut found = deserved.is_empty();
-            for (truth, call) in &group {
-                let ns = |t: &Option<trunkline_sim::truth::Moment>| t.as_ref().map(|t| t.ns);
-                let near = |a: Option<i64>, b: Option<i64>| match (a, b) {
-                    (Some(a), Some(b)) => (a - b).abs() < 1000,
-                    (a, b) => a == b,
-                };
-                let id = &truth.sip_call_id;
-                if name_of(truth.state) != state_name(call.state)
-                    || truth.code != call.code && !call.state.eq(&trunkline_store::row::CallState::JoinedMidCall)
-                {
-                    say(
-                        format!("state {} truly {}", state_name(call.state), name_of(truth.state)),
-                        format!("{id} {} {}", call.code, truth.code),
-                    );
-                }
-                if !near(call.answer_ns, ns(&truth.answer)) {
-                    say("answer".into(), format!("{id} {:?} {:?}", call.answer_ns, ns(&truth.answer)));
-                }
-                if !near(call.ringing_ns, ns(&truth.ringing)) {
-                    say("ringing".into(), format!("{id} {:?} {:?}", call.ringing_ns, ns(&truth.ringing)));
-                }
-                if !near(call.end_ns, ns(&truth.end)) {
-                    say("end".into(), format!("{id} {:?} {:?}", call.end_ns, ns(&truth.end)));
-                }
-                if call.ladder.messages.len() as u32 != truth.messages {
-                    say("messages".into(), format!("{id} {} {}", call.ladder.messages.len(), truth.messages));
-                }
-                if truth.state != trunkline_sim::truth::State::JoinedMidCall && call.src.to_string() != truth.src
-                    || call.dst.to_string() != truth.dst
-                {
-                    say("ends".into(), format!("{id} {} {} {} {}", call.src, truth.src, call.dst, truth.dst));
-                }
-                let kind = told(call);
-                found |= kind.is_some_and(|k| deserved.iter().any(|d| d == k));
-                if let Some(kind) = kind.filter(|k| !deserved.iter().any(|d| d == k)) {
-                    say(
-                        format!("FALSE {kind} deserved {deserved:?}"),
-                        format!("{id} {:?} {}", truth.planted, call.verdict.as_ref().unwrap().text),
-                    );
-                }
-            }
-            let streams: usize = group.iter().map(|(t, _)| t.streams.len()).sum();
-            let ours: usize = group.iter().map(|(_, c)| c.streams.len()).sum();
-            if streams != ours {
-                say(
-                    "streams".into(),
-                    format!(
-                        "{} {ours} {streams} {:#?} {:#?}",
-                        group[0].0.sip_call_id,
-                        group
-                            .iter()
-                            .flat_map(|(t, _)| &t.streams)
-                            .map(|s| format!(
-                                "{} {} {} {} {} {:?} {:?}",
-                                s.ssrc,
-                                s.src,
-                                s.dst,
-                                s.packets,
-                                s.codec,
-                                s.first.as_ref().map(|m| m.utc.clone()),
-                                s.last.as_ref().map(|m| m.utc.clone())
-                            ))
-                            .collect::<Vec<_>>(),
-                        group
-                            .iter()
-                            .flat_map(|(_, c)| &c.streams)
-                            .map(|s| format!(
-                                "{:x} {} {} {} {} {} {}",
-                                s.ssrc, s.src, s.dst, s.packets, s.codec, s.first_ns, s.last_ns
-                            ))
-                            .collect::<Vec<_>>()
-                    ),
-                );
-            }
-            if !found {
-                say(format!("MISSED {deserved:?}"), format!("{} {:?}", group[0].0.sip_call_id, group[0].0.planted));
-            }
-        }
+        calls += rows.calls.len();
+        let found = mistakes(&world, &rows);
+        found.iter().for_each(|mistake| println!("seed {seed}: {mistake}"));
+        wrong.extend(found);
     }
-    println!("{total} calls");
-    for (kind, (count, examples)) in &kinds {
-        println!("{count:6} {kind}");
-        examples.iter().for_each(|e| println!("         {e}"));
+    println!("{calls} calls, {} mistakes", wrong.len());
+    assert!(wrong.is_empty());
+}
+
+/// The same with a fault in six of ten.
+#[test]
+#[ignore = "30,000 calls take some minutes: run by hand"]
+fn thirty_thousand_calls_with_faults() {
+    let mut judged = Judged::default();
+    for seed in 2000..2030 {
+        let world = world(&Settings { faults: 0.6, near_misses: 0.3, ..mixed(seed, 1000) });
+        let (rows, _) = read_rows(&world.file, 2);
+        legs(&world, &rows).iter().for_each(|legs| judged.judge(legs));
     }
+    judged.is_right();
 }
