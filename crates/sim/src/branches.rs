@@ -49,15 +49,15 @@ impl Branches {
             return;
         }
         scribe.now += 8 * MS;
-        scribe.from_target(&invite, 100, 0, false);
+        scribe.answer_of_target(&invite, 100, 0, false);
         scribe.now = begun + other.after_ns;
         match other.fate {
             Fate::Refuses(status) => {
-                scribe.from_target(&invite, status, fork, false);
+                scribe.answer_of_target(&invite, status, fork, false);
                 acknowledge(scribe, &invite, fork);
             }
             _ => {
-                scribe.from_target(&invite, 180, fork, true);
+                scribe.answer_of_target(&invite, 180, fork, true);
                 if hunts {
                     scribe.now += other.ring_ns;
                     cancel(scribe, &invite, fork);
@@ -116,9 +116,9 @@ fn repeat(scribe: &mut Scribe<'_>, invite: &Step, begun: i64, until: i64) {
 fn cancel(scribe: &mut Scribe<'_>, invite: &Step, fork: u8) {
     scribe.far(Step { method: Method::Cancel, fork: 0, extra: Extra::None, ..*invite });
     scribe.now += 9 * MS;
-    scribe.from_target(&Step { method: Method::Cancel, extra: Extra::None, ..*invite }, 200, fork, false);
+    scribe.answer_of_target(&Step { method: Method::Cancel, extra: Extra::None, ..*invite }, 200, fork, false);
     scribe.now += MS;
-    scribe.from_target(invite, 487, fork, false);
+    scribe.answer_of_target(invite, 487, fork, false);
     acknowledge(scribe, invite, fork);
 }
 
@@ -132,7 +132,7 @@ fn acknowledge(scribe: &mut Scribe<'_>, invite: &Step, fork: u8) {
 fn accept(scribe: &mut Scribe<'_>, invite: &Step) {
     let description = invite.extra.sdp().map_or(Extra::None, |sdp| Extra::Sdp(*sdp));
     let ok = Step { extra: description, ..*invite };
-    scribe.from_target(&ok, 200, invite.fork, true);
+    scribe.answer_of_target(&ok, 200, invite.fork, true);
     let ask = |scribe: &mut Scribe<'_>, method, cseq| {
         scribe.turn(Party::Caller);
         let request = Step { method, cseq, relay: 0, branch: scribe.next_branch(), extra: Extra::None, ..*invite };
@@ -144,5 +144,5 @@ fn accept(scribe: &mut Scribe<'_>, invite: &Step) {
     ask(scribe, Method::Ack, invite.cseq);
     let bye = ask(scribe, Method::Bye, invite.cseq + 1);
     scribe.now += 15 * MS;
-    scribe.from_target(&bye, 200, invite.fork, true);
+    scribe.answer_of_target(&bye, 200, invite.fork, true);
 }

@@ -86,7 +86,7 @@ pub(crate) fn write(out: &mut Vec<u8>, scene: &Scene, (party, host): (Party, &Ho
         video(out, scene, (party, host), media, sdp);
     }
     if sections.text {
-        let _ = write!(out, "m=text {} RTP/AVP 119\r\na=rtpmap:119 t140/1000\r\n", media.port / 2 + 1000 & !1);
+        let _ = write!(out, "m=text {} RTP/AVP 119\r\na=rtpmap:119 t140/1000\r\n", (media.port / 2 + 1000) & !1);
     }
     if sections.application {
         let port = if party == Party::Caller { 5070 } else { 0 };
