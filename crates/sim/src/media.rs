@@ -200,8 +200,8 @@ fn play(spec: &mut Spec, answer_ns: i64, random: &mut Random) {
                 at_ns += pause_ns;
                 timestamps -= pause_ns / 1_000_000 * clock / 1000;
             }
-            // Numbers go back to those of the stream after the prompt; while a call is held they stay, or packets would be
-            // missing.
+            // Numbers go back to those of the stream after the prompt; while a call is held they stay, or packets would
+            // be missing.
             1 if held => timestamps += random.between(5, 400) * clock,
             1 if numbers == 0 => {
                 numbers = random.between(200, 2900) as u16;

@@ -43,7 +43,7 @@ impl Preset {
             Preset::Demo => "something of everything, with planted faults",
             Preset::Clean => "the same, with nothing wrong",
             Preset::Mixed => {
-                "large networks, with nothing wrong: forks, hunts, B2BUAs, long ringing, video, hold, prompts, transfers"
+                "large networks, with nothing wrong: forks, hunts, B2BUAs, long ringing, video, hold, prompts"
             }
             Preset::Impaired => "every stream impaired, for counting",
             Preset::Busy => "1,000 calls of 60 s at a time",

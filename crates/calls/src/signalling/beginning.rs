@@ -94,4 +94,9 @@ impl Call {
         }
         refused
     }
+
+    /// Whether a response answers an INVITE within a dialog.
+    pub fn is_of_reinvite(&self, told: &Told<'_>) -> bool {
+        self.reinvites.has(told.tags.from, told.cseq)
+    }
 }

@@ -91,7 +91,7 @@ pub struct Call {
     /// What counts until it is accepted.
     pub invites: Invites,
     /// The last INVITEs within a dialog.
-    reinvites: Numbered,
+    pub reinvites: Numbered,
     dialogs: Dialogs,
     messages: Vec<row::Message>,
     /// Texts of the messages.
@@ -381,11 +381,6 @@ impl Call {
         } else if !self.is_of_reinvite(told) && (!self.is_accepted() || self.was_refused(told)) {
             self.invites.response(told.transaction, at_ns, (status, reason), from.dst == self.src);
         }
-    }
-
-    /// Whether a response answers an INVITE within a dialog.
-    pub fn is_of_reinvite(&self, told: &Told<'_>) -> bool {
-        self.reinvites.has(told.tags.from, told.cseq)
     }
 
     /// Notes the message in the ladder.

@@ -109,8 +109,8 @@ impl Dialogs {
     }
 }
 
-/// The last INVITE of a sort of each side that sent one, by its tag and its CSeq. Legs of a back-to-back user agent count
-/// apart, and their INVITEs are under way at the same time.
+/// The last INVITE of a sort of each side that sent one, by its tag and its CSeq. Legs of a back-to-back user agent
+/// count apart, and their INVITEs are under way at the same time.
 #[derive(Debug, Default)]
 pub struct Numbered(SmallVec<[(u64, u32); 1]>);
 
