@@ -95,8 +95,8 @@ impl Call {
         refused
     }
 
-    /// Whether a response answers an INVITE within a dialog.
+    /// Whether a response answers an INVITE within a dialog, on whichever leg.
     pub fn is_of_reinvite(&self, told: &Told<'_>) -> bool {
-        self.reinvites.has(told.tags.from, told.cseq)
+        self.reinvites.has(0, told.cseq)
     }
 }
