@@ -24,25 +24,37 @@ pub enum Codec {
     /// AMR-WB (RFC 4867), octet-aligned, 12.65 kbit/s.
     #[serde(rename = "AMR-WB")]
     AmrWb,
+    /// VP8 (RFC 7741): video.
+    #[serde(rename = "VP8")]
+    Vp8,
+    /// H.264 (RFC 6184): video.
+    #[serde(rename = "H264")]
+    H264,
 }
 
 impl Codec {
     /// All of them.
-    pub const ALL: [Codec; 6] = [Codec::Pcmu, Codec::Pcma, Codec::G722, Codec::G729, Codec::Opus, Codec::AmrWb];
+    pub const ALL: [Codec; 8] =
+        [Codec::Pcmu, Codec::Pcma, Codec::G722, Codec::G729, Codec::Opus, Codec::AmrWb, Codec::Vp8, Codec::H264];
+
+    /// Whether it is a codec for video.
+    pub fn is_video(self) -> bool {
+        matches!(self, Codec::Vp8 | Codec::H264)
+    }
 
     /// Encoding name as in `a=rtpmap`.
     pub fn name(self) -> &'static str {
-        ["PCMU", "PCMA", "G722", "G729", "opus", "AMR-WB"][self as usize]
+        ["PCMU", "PCMA", "G722", "G729", "opus", "AMR-WB", "VP8", "H264"][self as usize]
     }
 
     /// RTP clock rate, Hz.
     pub fn clock_rate(self) -> u32 {
-        [8000, 8000, 8000, 8000, 48_000, 16_000][self as usize]
+        [8000, 8000, 8000, 8000, 48_000, 16_000, 90_000, 90_000][self as usize]
     }
 
     /// Payload type as the world's first (`map` 0) or second mapping numbers it; static types are the same in both.
     pub(crate) fn payload_type(self, map: u8) -> u8 {
-        [[0, 8, 9, 18, 111, 104], [0, 8, 9, 18, 96, 98]][usize::from(map & 1)][self as usize]
+        [[0, 8, 9, 18, 111, 104, 106, 108], [0, 8, 9, 18, 96, 98, 120, 121]][usize::from(map & 1)][self as usize]
     }
 
     /// Payload type of telephone-event at this codec's clock rate.
@@ -148,6 +160,11 @@ fn fill(codec: Codec, ptime: usize, slot: usize, speech: &[i16], out: &mut Vec<u
             out.push(0xf0);
             out.extend((0..frames).map(|i| if i + 1 < frames { 0x94 } else { 0x14 }));
             noise(frames * 32, out);
+        }
+        // RFC 7741 section 4.2: S 1, no extensions; RFC 6184 section 5.3: FU-A of a slice.
+        Codec::Vp8 | Codec::H264 => {
+            out.extend_from_slice(if codec == Codec::Vp8 { &[0x10] } else { &[0x5c, 0x01] });
+            noise(300 + slot % 16 * 30, out);
         }
     }
 }

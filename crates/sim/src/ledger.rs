@@ -1,8 +1,17 @@
 //! What the signalling of a call says, message by message as it passes the tap: the sim's own reading of it.
 
+use crate::mixture::Relay;
 use crate::scene::{Party, Scene};
 use crate::sip::{Method, Step};
+use crate::transport;
 use crate::truth::{CallTruth, Moment, State, TransactionTruth, Who};
+
+/// Which messages a ledger sees: those of the first leg and of all that share its Call-ID, or those of one leg.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leg {
+    First,
+    Own,
+}
 
 /// What has been seen of a call's or an errand's signalling.
 #[derive(Clone, Debug, Default)]
@@ -35,8 +44,9 @@ struct Transaction {
 
 impl Ledger {
     /// A message passed the tap (its last octet did).
-    pub fn observe(&mut self, step: &Step, at_ns: i64) {
-        self.joined |= self.start_ns.is_none() && step.method == Method::Invite && step.fork > 0;
+    pub fn observe(&mut self, step: &Step, at_ns: i64, leg: Leg) {
+        let within = matches!(step.method, Method::Invite | Method::Ack | Method::Bye) && step.fork > 0;
+        self.joined |= self.start_ns.is_none() && within;
         self.start_ns.get_or_insert(at_ns);
         self.last_ns = at_ns;
         self.messages += 1;
@@ -47,9 +57,12 @@ impl Ledger {
                 (self.final_response, self.provisional, self.cancelled) = (None, 0, false);
             }
             (Method::Invite, 0) => {}
-            (Method::Invite, status) => self.answered(status, at_ns),
-            (Method::Cancel, 0) => self.cancelled = true,
-            (Method::Bye, 0) => {
+            (Method::Invite, status) => {
+                let told = leg == Leg::Own || step.to == Party::Caller || !step.is_far();
+                self.answered(status, at_ns, told && !(leg == Leg::First && step.is_aside() && status >= 200));
+            }
+            (Method::Cancel, 0) => self.cancelled |= leg == Leg::Own || !step.is_far(),
+            (Method::Bye, 0) if leg == Leg::Own || !step.is_aside() => {
                 self.bye.get_or_insert((at_ns, step.asker));
             }
             _ => {}
@@ -58,7 +71,7 @@ impl Ledger {
 
     /// Keeps the transactions of an errand apart.
     pub fn observe_errand(&mut self, step: &Step, at_ns: i64) {
-        self.observe(step, at_ns);
+        self.observe(step, at_ns, Leg::First);
         let known = self.transactions.iter().position(|t| t.method == step.method);
         let index = known.unwrap_or(self.transactions.len());
         if known.is_none() {
@@ -76,18 +89,23 @@ impl Ledger {
         }
     }
 
-    fn answered(&mut self, status: u16, at_ns: i64) {
+    /// A response to INVITE, of which the caller is told or not.
+    fn answered(&mut self, status: u16, at_ns: i64, told: bool) {
         match status {
             ..200 => {
-                self.provisional = status;
-                if matches!(status, 180 | 183) {
+                let rings = matches!(status, 180 | 183);
+                if told && (rings || !matches!(self.provisional, 180 | 183)) {
+                    self.provisional = status;
+                }
+                if rings {
                     self.ringing_ns.get_or_insert(at_ns);
                 }
             }
             200..300 => {
                 self.answer.get_or_insert((at_ns, status));
             }
-            _ => self.final_response = Some((at_ns, status)),
+            _ if told => self.final_response = Some((at_ns, status)),
+            _ => {}
         }
     }
 
@@ -113,13 +131,28 @@ impl Ledger {
         }
     }
 
+    /// The same of a leg behind a back-to-back user agent.
+    pub fn leg(&self, scene: &Scene, target: Party) -> CallTruth {
+        let src = if scene.tcp { transport::client(scene) } else { scene.host(Party::Proxy).seen };
+        CallTruth {
+            sip_call_id: scene.leg_call_id(Some(target)).into_owned(),
+            src: src.to_string(),
+            dst: scene.host(target).seen.to_string(),
+            leg_of: Some(scene.call_id.clone()),
+            ..self.call(scene)
+        }
+    }
+
     /// The part of a call's truth that its signalling tells.
     pub fn call(&self, scene: &Scene) -> CallTruth {
         let (state, code) = self.state();
         let start = self.start_ns;
         let answer = self.answer.map(|(at, _)| at).filter(|_| !self.joined);
-        let end =
-            if self.answer.is_some() { self.bye.map(|(at, _)| at) } else { self.final_response.map(|(at, _)| at) };
+        let end = if self.answer.is_some() || self.joined {
+            self.bye.map(|(at, _)| at)
+        } else {
+            self.final_response.map(|(at, _)| at)
+        };
         let ms = |from: Option<i64>, to: Option<i64>| Some((to? - from?) as f64 / 1e6);
         let hangup = match self.bye.filter(|_| answer.is_some()) {
             Some((_, Party::Caller)) => Who::Caller,
@@ -143,7 +176,7 @@ impl Ledger {
             src: scene.host(Party::Caller).seen.to_string(),
             dst: scene.host(if scene.proxied { Party::Proxy } else { Party::Callee }).seen.to_string(),
             transport: if scene.tcp { "tcp" } else { "udp" }.into(),
-            hops: 1 + u8::from(scene.proxied),
+            hops: 1 + u8::from(scene.proxied && scene.relay != Relay::OwnCallId),
             messages: self.messages,
             retransmissions: self.retransmissions,
             path_ms: scene.path_ns.map(|ns| ns as f64 / 1e6),

@@ -21,6 +21,7 @@
 //! concurrent calls do. What arrived is counted as it is emitted ([`tally`]) and told when a call is over ([`truth`]).
 #![forbid(unsafe_code)]
 
+mod branches;
 pub mod codec;
 mod errand;
 pub mod farm;
@@ -29,6 +30,7 @@ mod fax;
 pub mod impair;
 mod ledger;
 mod media;
+mod mixture;
 mod net;
 pub mod pcap;
 mod planting;

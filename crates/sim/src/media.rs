@@ -2,15 +2,25 @@
 
 use crate::codec::Codec;
 use crate::impair::{Impairment, Loss};
+use crate::mixture::{Relay, Video};
 use crate::plot::Plot;
 use crate::random::Random;
-use crate::scene::{Host, Party, Scene};
+use crate::scene::{Host, Party, Scene, video_of};
 use crate::script::Media;
 use crate::stream::{Prompt, Spec};
 use crate::truth::Who;
 
 /// The first stream of a call that changes its SSRC at once lives this long.
 const SHORT_STREAM_NS: i64 = 1_000_000_000;
+
+/// Who answers is heard at least so long before a pause.
+const SPEAKS_FIRST_NS: i64 = 1_500_000_000;
+
+/// A machine speaks at least so long before the call ends.
+const LAST_HEARD_NS: i64 = 2_000_000_000;
+
+/// A digit is over after this.
+const DIGIT_NS: i64 = 400_000_000;
 
 /// All streams of a call.
 pub(crate) fn streams(scene: &Scene, plot: &Plot, media: &Media, rtcp: bool, random: &mut Random) -> Vec<Spec> {
@@ -21,8 +31,10 @@ pub(crate) fn streams(scene: &Scene, plot: &Plot, media: &Media, rtcp: bool, ran
             (spec.start_ns, spec.stop_ns, spec.rtcp) = (start_ns, stop_ns, rtcp);
             if side == 0 {
                 spec.digits = digits(plot, media, stop_ns, random);
+                // Nobody dials while the call is held, nor into it.
+                spec.digits.retain(|(at, _)| spec.pauses.iter().all(|(from, to)| at + DIGIT_NS < *from || at >= to));
             } else if plot.prompts {
-                play(&mut spec, random);
+                play(&mut spec, media.answer_ns.unwrap_or(i64::MAX), random);
             }
             specs.push(spec);
         }
@@ -34,7 +46,87 @@ pub(crate) fn streams(scene: &Scene, plot: &Plot, media: &Media, rtcp: bool, ran
         let second = split(first, plot, random);
         specs.insert(1, second);
     }
+    if let Some((at_ns, moved)) = media.handover {
+        hand_over(&mut specs, scene, at_ns, moved, random);
+    }
+    if matches!(scene.sections.video, Video::Sent | Video::Bundled) {
+        let pictures: Vec<Spec> = specs.iter().filter_map(|spec| video(spec, scene, media, random)).collect();
+        specs.extend(pictures);
+    }
+    if scene.anchors.is_some() {
+        let behind: Vec<Spec> = specs.iter_mut().map(|spec| pass_on(spec, scene, random)).collect();
+        specs.extend(behind);
+    }
     specs
+}
+
+/// Another machine speaks on for the callee: a stream of its own, from another address or the same one.
+fn hand_over(specs: &mut Vec<Spec>, scene: &Scene, at_ns: i64, moved: bool, random: &mut Random) {
+    let mut later = Vec::new();
+    for spec in specs.iter_mut().filter(|spec| moved || spec.who == Who::Callee) {
+        if spec.stop_ns <= at_ns + 500_000_000 || spec.start_ns + 500_000_000 >= at_ns {
+            continue;
+        }
+        let mut second = Spec { start_ns: at_ns, prompts: Vec::new(), ..spec.clone() };
+        spec.stop_ns = at_ns;
+        if spec.who == Who::Callee {
+            second.ssrc = random.bits() as u32;
+            second.from = if moved { scene.agent } else { second.from };
+        } else {
+            second.to = scene.agent;
+            spec.digits.retain(|(pressed, _)| pressed + 500_000_000 < at_ns);
+            second.digits.retain(|(pressed, _)| *pressed >= at_ns);
+        }
+        later.push(second);
+    }
+    specs.extend(later);
+}
+
+/// The video that goes with audio once the call is answered.
+fn video(audio: &Spec, scene: &Scene, media: &Media, random: &mut Random) -> Option<Spec> {
+    let start_ns = audio.start_ns.max(media.answer_ns? + 150_000_000);
+    (start_ns < audio.stop_ns).then(|| Spec {
+        ssrc: random.bits() as u32,
+        from: video_of(audio.from, scene.sections),
+        to: video_of(audio.to, scene.sections),
+        start_ns,
+        codec: scene.video_codec(),
+        ptime_ms: 40,
+        change: None,
+        digits: Vec::new(),
+        prompts: Vec::new(),
+        discontinuous: false,
+        impairment: Impairment::default(),
+        lost_behind: 0.0,
+        ..audio.clone()
+    })
+}
+
+/// A relay between the two takes a stream and sends it on, with what it heard made whole.
+fn pass_on(spec: &mut Spec, scene: &Scene, random: &mut Random) -> Spec {
+    let anchors = scene.anchors.unwrap_or([spec.from; 2]);
+    let at = |n: usize| {
+        let audio = anchors[n];
+        if spec.codec.is_video() { video_of(audio, scene.sections) } else { audio }
+    };
+    let (near, far) = (at(0), at(1));
+    let passed = Spec {
+        ssrc: if scene.relay == Relay::Proxy { spec.ssrc } else { random.bits() as u32 },
+        hop: 1,
+        impairment: Impairment::default(),
+        lost_behind: 0.0,
+        start_ns: spec.start_ns + 3_000_000,
+        ..spec.clone()
+    };
+    if spec.who == Who::Caller {
+        let passed = Spec { from: far, ..passed };
+        spec.to = near;
+        return passed;
+    }
+    // What it sends to the caller is on the first leg.
+    let from_callee = Spec { to: far, hop: 1, ..spec.clone() };
+    *spec = Spec { from: near, hop: 0, ..passed };
+    from_callee
 }
 
 fn spec(scene: &Scene, plot: &Plot, media: &Media, from: Party) -> Spec {
@@ -48,6 +140,7 @@ fn spec(scene: &Scene, plot: &Plot, media: &Media, from: Party) -> Spec {
     }
     Spec {
         who: if side == 0 { Who::Caller } else { Who::Callee },
+        hop: 0,
         ssrc: scene.ssrcs[side],
         from: here.media_seen,
         to: there.media_seen,
@@ -86,7 +179,7 @@ fn digits(plot: &Plot, media: &Media, stop_ns: i64, random: &mut Random) -> Vec<
 
 /// A prompt each few seconds, as media servers play them: at another base of timestamps, with numbers of its own for
 /// the time of one prompt, or after a pause that is not counted.
-fn play(spec: &mut Spec, random: &mut Random) {
+fn play(spec: &mut Spec, answer_ns: i64, random: &mut Random) {
     let held = !spec.pauses.is_empty();
     let clock = i64::from(spec.codec.clock_rate());
     let ptime_ns = i64::from(spec.ptime_ms) * 1_000_000;
@@ -98,13 +191,18 @@ fn play(spec: &mut Spec, random: &mut Random) {
             return;
         }
         match random.below(4) {
-            0 if !held => {
-                let pause_ns = random.between(20, 150) * ptime_ns;
+            // A machine that is silent when it answers is late.
+            0 if !held && at_ns >= answer_ns.saturating_add(SPEAKS_FIRST_NS) => {
+                // Nor one that is silent until the end.
+                let pause_ns = (random.between(20, 150) * ptime_ns).min(spec.stop_ns - at_ns - LAST_HEARD_NS);
+                let pause_ns = pause_ns / ptime_ns * ptime_ns;
                 spec.pauses.push((at_ns, at_ns + pause_ns));
                 at_ns += pause_ns;
                 timestamps -= pause_ns / 1_000_000 * clock / 1000;
             }
-            // Numbers go back to those of the stream after the prompt.
+            // Numbers go back to those of the stream after the prompt; while a call is held they stay, or packets would
+            // be missing.
+            1 if held => timestamps += random.between(5, 400) * clock,
             1 if numbers == 0 => {
                 numbers = random.between(200, 2900) as u16;
                 timestamps += random.between(5, 400) * clock;

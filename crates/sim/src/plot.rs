@@ -3,6 +3,7 @@
 use crate::codec::Codec;
 use crate::faults::{Kind, Planted, Variant};
 use crate::impair::{Impairment, Loss};
+use crate::mixture::{self, Mixture};
 use crate::random::Random;
 use crate::scene::{Cast, Party};
 use crate::sdp::Mode;
@@ -40,6 +41,8 @@ pub(crate) struct Hold {
     pub for_ns: i64,
     pub by: Party,
     pub music: bool,
+    /// The holder's address becomes 0.0.0.0.
+    pub zero: bool,
 }
 
 /// What is not heard that should be, counted from the answer.
@@ -125,6 +128,8 @@ pub(crate) struct Plot {
     pub bye_answer: u16,
     /// The tap sees it from the middle on.
     pub joined: bool,
+    /// What large networks do with it.
+    pub mixture: Mixture,
 }
 
 impl Plot {
@@ -134,6 +139,10 @@ impl Plot {
         match planted {
             None => plot.vary(settings, random),
             Some(planted) => plot.plant(planted, random),
+        }
+        // Not drawn where there are none: worlds of the same seed stay what they are.
+        if settings.mixture > 0.0 {
+            mixture::mix(&mut plot, settings, random);
         }
         // A message is not repeated by who knows that it arrived.
         if plot.cast.tcp {
@@ -192,6 +201,7 @@ impl Plot {
             transfer: 200,
             bye_answer: 200,
             joined: false,
+            mixture: Mixture::default(),
         }
     }
 
@@ -402,7 +412,7 @@ impl Plot {
         match codec {
             Codec::Pcma => Some(Codec::Pcmu),
             Codec::Pcmu | Codec::G722 | Codec::G729 => Some(Codec::Pcma),
-            Codec::Opus | Codec::AmrWb => None,
+            Codec::Opus | Codec::AmrWb | Codec::Vp8 | Codec::H264 => None,
         }
     }
 }
@@ -427,5 +437,6 @@ fn hold(talk_ns: i64, random: &mut Random) -> Hold {
         for_ns: talk_ns / 4 + random.below(talk_ns as u64 / 10) as i64,
         by: random.pick(&[Party::Caller, Party::Callee]),
         music: random.chance(0.5),
+        zero: false,
     }
 }

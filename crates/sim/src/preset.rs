@@ -13,6 +13,9 @@ pub enum Preset {
     Demo,
     /// Everything that is allowed and nothing that is wrong: triggers no verdict.
     Clean,
+    /// The mixtures of large networks: forks, hunts, back-to-back user agents, long ringing, video, hold, prompts,
+    /// transfers, taps that come late, in short calls. Nothing is wrong; faults may be planted amid them.
+    Mixed,
     /// Every stream impaired, for counting: loss, jitter, reordering, duplicates, skew.
     Impaired,
     /// 1,000 G.711 calls of 60 seconds at a time: about 6 million packets.
@@ -23,21 +26,42 @@ pub enum Preset {
 
 impl Preset {
     /// All presets, with the names that the command line takes.
-    pub const ALL: [(&'static str, Preset); 5] = [
+    pub const ALL: [(&'static str, Preset); 6] = [
         ("demo", Preset::Demo),
         ("clean", Preset::Clean),
+        ("mixed", Preset::Mixed),
         ("impaired", Preset::Impaired),
         ("busy", Preset::Busy),
         ("short", Preset::Short),
     ];
 }
 
+impl Preset {
+    /// What it is, in half a line.
+    pub fn about(self) -> &'static str {
+        match self {
+            Preset::Demo => "something of everything, with planted faults",
+            Preset::Clean => "the same, with nothing wrong",
+            Preset::Mixed => {
+                "large networks, with nothing wrong: forks, hunts, B2BUAs, long ringing, video, hold, prompts"
+            }
+            Preset::Impaired => "every stream impaired, for counting",
+            Preset::Busy => "1,000 calls of 60 s at a time",
+            Preset::Short => "100,000 short calls without RTP",
+        }
+    }
+}
+
 impl core::str::FromStr for Preset {
     type Err = String;
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Preset::ALL.iter().find(|(known, _)| *known == name);
-        found.map(|(_, p)| *p).ok_or_else(|| format!("no preset \"{name}\": one of demo, clean, impaired, busy, short"))
+        found.map(|(_, p)| *p).ok_or_else(|| format!("no preset \"{name}\": one of {}", names()))
     }
+}
+
+fn names() -> String {
+    Preset::ALL.map(|(name, _)| name).join(", ")
 }
 
 impl Settings {
@@ -46,6 +70,16 @@ impl Settings {
         match preset {
             Preset::Demo => demo(),
             Preset::Clean => Settings { faults: 0.0, near_misses: 0.0, impairments: healthy(), ..demo() },
+            Preset::Mixed => Settings {
+                calls: 1000,
+                calls_per_second: 10.0,
+                duration: Duration { min_s: 4.0, mean_s: 8.0, max_s: 60.0 },
+                mixture: 0.25,
+                variety: 0.2,
+                prompts: 0.08,
+                proxy: 0.2,
+                ..Settings::preset(Preset::Clean)
+            },
             Preset::Impaired => Settings {
                 calls: 1000,
                 calls_per_second: 20.0,
@@ -96,6 +130,7 @@ fn demo() -> Settings {
         nat: 0.15,
         fragments: 0.05,
         variety: 0.15,
+        mixture: 0.0,
         background: 0.5,
         impairments: Impairments { share: 0.3, ..healthy() },
         faults: 0.2,

@@ -1,8 +1,11 @@
 //! Who takes part in a call: hosts, numbers, identifiers, addresses. Follows from the call's number and the seed alone.
 
 use crate::codec::Codec;
+use crate::mixture::{Relay, Sections, Video};
 use crate::random::Random;
+use crate::sdp::Sdp;
 use crate::settings::Settings;
+use std::borrow::Cow;
 use trunkline_wire::{Address, Endpoint};
 
 /// A host of the signalling.
@@ -11,6 +14,9 @@ pub(crate) enum Party {
     Caller = 0,
     Proxy = 1,
     Callee = 2,
+    /// Other targets of the proxy, which do not take the call.
+    Second = 3,
+    Third = 4,
 }
 
 impl Party {
@@ -21,7 +27,7 @@ impl Party {
 
     /// 0 for the caller, 1 for the callee.
     pub fn side(self) -> usize {
-        usize::from(self == Party::Callee)
+        usize::from(matches!(self, Party::Callee | Party::Second | Party::Third))
     }
 }
 
@@ -51,9 +57,17 @@ pub(crate) struct Scene {
     pub domain: &'static str,
     pub tags: [u32; 2],
     pub nonce: u64,
-    /// Caller, proxy, callee.
-    pub hosts: [Host; 3],
+    /// Caller, proxy, callee, other targets.
+    pub hosts: [Host; 5],
     pub proxied: bool,
+    pub relay: Relay,
+    /// Where the relay takes media in, if it passes media on: on the first leg and on the second.
+    pub anchors: Option<[Endpoint; 2]>,
+    /// Where another machine speaks on from, after a transfer.
+    pub agent: Endpoint,
+    /// Other targets that are asked.
+    pub others: usize,
+    pub sections: Sections,
     pub tcp: bool,
     /// Header fields by their short names (RFC 3261 section 7.3.3).
     pub compact: bool,
@@ -134,8 +148,13 @@ impl Scene {
             domain: "sip.trunkline.example",
             tags: [random.bits() as u32, random.bits() as u32],
             nonce: random.bits(),
-            hosts: [a, proxy, b],
+            hosts: [a, proxy, b, other(0, number, cast.ipv6), other(1, number, cast.ipv6)],
             proxied: cast.proxied,
+            relay: Relay::Proxy,
+            anchors: None,
+            agent: other(2, number, cast.ipv6).media_told,
+            others: 0,
+            sections: Sections::default(),
             tcp: cast.tcp,
             compact: false,
             codec,
@@ -147,10 +166,68 @@ impl Scene {
         }
     }
 
+    /// The relay passes media on.
+    pub fn anchor(&mut self, number: u64) {
+        let ipv6 = !self.hosts[0].seen.address.is_v4();
+        let board = number / 8192 % 8;
+        let port = 16_384 + 2 * (number % 8192) as u16;
+        self.anchors = Some([20, 40].map(|n| Endpoint::new(exchange_address(n + board, ipv6), port)));
+    }
+
+    /// Tags of the caller's side and of the callee's side on the first leg, or on the one to this target.
+    pub fn leg_tags(&self, target: Option<Party>, fork: u8) -> [u32; 2] {
+        let callee = |fork: u8| self.tags[1].wrapping_add(u32::from(fork));
+        match target {
+            _ if self.relay == Relay::Proxy => [self.tags[0], callee(fork)],
+            None => [self.tags[0], callee(fork.min(1))],
+            Some(target) => [self.tags[0].rotate_left(5 + target as u32), callee(fork).rotate_left(7)],
+        }
+    }
+
+    /// The codec of its video.
+    pub fn video_codec(&self) -> Codec {
+        if self.ssrcs[0] & 1 == 0 { Codec::Vp8 } else { Codec::H264 }
+    }
+
+    /// The Call-ID of the first leg, or of the one to this target.
+    pub fn leg_call_id(&self, target: Option<Party>) -> Cow<'_, str> {
+        match target.filter(|_| self.relay == Relay::OwnCallId) {
+            Some(target) => Cow::Owned(format!("{}-{}", self.call_id, target as u8)),
+            None => Cow::Borrowed(&self.call_id),
+        }
+    }
+
+    /// Where a party says that it takes audio, on the second leg or on the first.
+    pub fn described(&self, party: Party, far: bool, sdp: &Sdp) -> Endpoint {
+        match self.anchors {
+            Some(anchors) if far == (party == Party::Caller) => anchors[usize::from(far)],
+            _ if sdp.agent && party != Party::Caller => self.agent,
+            _ => self.host(party).media_told,
+        }
+    }
+
     /// A host by its part.
     pub fn host(&self, party: Party) -> &Host {
         &self.hosts[party as usize]
     }
+}
+
+/// Where video goes whose audio goes there: ranges of ports that nothing else uses.
+pub(crate) fn video_of(audio: Endpoint, sections: Sections) -> Endpoint {
+    match sections.video {
+        Video::Bundled => audio,
+        // Behind a NAT audio is above all ports that are told.
+        _ if audio.port >= 49_152 => Endpoint::new(audio.address, audio.port - 16_384),
+        _ => Endpoint::new(audio.address, audio.port + 16_384),
+    }
+}
+
+/// A host that takes part beside caller and callee: phones in 198.19.200.0/21 or 2001:db8:3::/64.
+fn other(n: u8, number: u64, ipv6: bool) -> Host {
+    let low = (number % 250) as u8 + 1;
+    let address = if ipv6 { v6(3, u32::from(n) << 8 | u32::from(low)) } else { Address::v4([198, 19, 200 + n, low]) };
+    let phone = host(address, 5060, 16_384 + 2 * (number % 8192) as u16);
+    Host { agent: AGENTS[usize::from(low + n) % AGENTS.len()], ..phone }
 }
 
 fn pick_codec(settings: &Settings, random: &mut Random) -> Codec {

@@ -1,10 +1,11 @@
 //! The script of a call: its messages and when they pass the tap, and the streams that follow from them.
 
+use crate::branches::Branches;
 use crate::codec::Codec;
 use crate::plot::{Ending, Plot, Unheard};
 use crate::random::Random;
 use crate::scene::{Party, Scene};
-use crate::scribe::Scribe;
+use crate::scribe::{Reach, Scribe};
 use crate::sdp::{Mode, Sdp};
 use crate::sip::{Extra, Method, Step};
 
@@ -23,6 +24,8 @@ pub(crate) struct Media {
     pub change: Option<(Codec, [i64; 2])>,
     /// When the call was answered.
     pub answer_ns: Option<i64>,
+    /// When another machine speaks on for the callee, and whether at another address.
+    pub handover: Option<(i64, bool)>,
 }
 
 /// The script and the media of a call.
@@ -36,6 +39,9 @@ pub(crate) fn call(scene: &Scene, plot: &Plot, random: &mut Random, start_ns: i6
         codecs: offered(scene, plot),
         is_cut: false,
         seen_from: i64::MIN,
+        branches: Branches::default(),
+        zero: false,
+        agent: false,
     };
     story.tell();
     let Story { scribe, mut media, seen_from, .. } = story;
@@ -93,6 +99,11 @@ struct Story<'a> {
     is_cut: bool,
     /// From when on the tap sees its signalling.
     seen_from: i64,
+    branches: Branches,
+    /// The next offer holds by an address of zeros.
+    zero: bool,
+    /// Another machine speaks for the callee.
+    agent: bool,
 }
 
 impl Story<'_> {
@@ -105,6 +116,8 @@ impl Story<'_> {
                     self.ring(&invite);
                     self.scribe.wait(self.plot.ring_ns);
                 }
+                self.branches.close(&mut self.scribe, false);
+                self.scribe.wait(if self.plot.mixture.others.is_empty() { 0 } else { 30 * MS });
                 self.reject(&invite, status, Extra::None);
                 self.stop_early_media();
             }
@@ -116,6 +129,7 @@ impl Story<'_> {
             Ending::Rings => {
                 self.ring(&invite);
                 self.scribe.wait(self.plot.ring_ns);
+                self.branches.leave(&mut self.scribe);
                 self.stop_early_media();
             }
             Ending::Challenged | Ending::Redirected | Ending::Silence => {}
@@ -124,15 +138,19 @@ impl Story<'_> {
 
     /// INVITE and what precedes ringing; none if that was all.
     fn set_up(&mut self) -> Option<Step> {
-        let offer = self.sdp(Party::Caller, self.plot.mode);
-        let mut invite = self.invite(Extra::Sdp(offer));
+        let mixture = &self.plot.mixture;
+        if mixture.splits() && self.scene.proxied {
+            self.scribe.reach = Reach::First;
+        }
+        let offer = self.offer();
+        let mut invite = self.invite(offer.map_or(Extra::None, Extra::Sdp));
         match self.plot.ending {
             Ending::Silence => return None,
             Ending::Challenged => {
                 let status = self.plot.challenge.unwrap_or(401);
                 self.reject(&invite, status, Extra::Challenge);
                 if let Some(again) = self.plot.challenged_again {
-                    let invite = self.again(Extra::Credentials(status, Some(offer)));
+                    let invite = self.again(Extra::Credentials(status, offer));
                     self.reject(&invite, again, Extra::Challenge);
                 }
                 return None;
@@ -145,19 +163,27 @@ impl Story<'_> {
         }
         if let Some(status) = self.plot.challenge {
             self.reject(&invite, status, Extra::Challenge);
-            invite = self.again(Extra::Credentials(status, Some(offer)));
+            invite = self.again(Extra::Credentials(status, offer));
             if let Some(another) = self.plot.challenged_again {
                 self.reject(&invite, another, Extra::Challenge);
-                invite = self.again(Extra::Credentials(another, Some(offer)));
+                invite = self.again(Extra::Credentials(another, offer));
             }
         }
         if let Some(status) = self.plot.first_try {
             self.scribe.respond(&invite, 100, Extra::None);
             self.reject(&invite, status, if status == 302 { Extra::MovedTo } else { Extra::None });
-            invite = self.again(Extra::Sdp(offer));
+            invite = self.again(offer.map_or(Extra::None, Extra::Sdp));
         }
         self.scribe.respond(&invite, 100, Extra::None);
+        if self.scribe.reach == Reach::First {
+            self.branches = Branches::fan_out(&mut self.scribe, &invite, &mixture.others, mixture.hunts);
+        }
         Some(invite)
+    }
+
+    /// What the first INVITE offers; none if the answer is to offer (RFC 3264 section 4).
+    fn offer(&mut self) -> Option<Sdp> {
+        (!self.plot.mixture.late_offer).then(|| self.sdp(Party::Caller, self.plot.mode))
     }
 
     /// The first INVITE with its repetitions.
@@ -219,15 +245,32 @@ impl Story<'_> {
             Some(sdp) => Extra::Sdp(sdp),
             None => Extra::None,
         };
-        self.scribe.respond(invite, status, extra);
+        let ringing = self.scribe.respond(invite, status, extra);
         if self.plot.early_media {
             self.media.spans[1] = Some((self.scribe.now + 20 * MS, i64::MAX));
+            if self.plot.mixture.early_caller {
+                self.media.spans[0] = Some((self.scribe.now + 80 * MS, i64::MAX));
+            }
+        }
+        if self.plot.mixture.reminds && !self.plot.reliable {
+            self.remind(&ringing);
         }
         if self.plot.reliable {
             self.scribe.turn(Party::Caller);
             let acknowledges = Extra::Acknowledges(1, invite.cseq);
             self.scribe.transaction(Party::Caller, Method::Prack, acknowledges, 200, Extra::None);
         }
+    }
+
+    /// Whoever rings says so each minute, lest a proxy gives up (RFC 3261 section 13.3.1.1).
+    fn remind(&mut self, ringing: &Step) {
+        let now = self.scribe.now;
+        let until = now + self.plot.ring_ns;
+        while self.scribe.now + 60_000 * MS < until {
+            self.scribe.wait(60_000 * MS);
+            self.scribe.send(*ringing);
+        }
+        self.scribe.now = now;
     }
 
     fn cancel(&mut self, invite: &Step) {
@@ -243,13 +286,14 @@ impl Story<'_> {
         self.scribe.send(cancel);
         self.scribe.fork = 1;
         self.scribe.respond(&cancel, 200, Extra::None);
+        self.branches.close(&mut self.scribe, false);
         self.scribe.fork = 1 + u8::from(self.plot.forked);
         self.reject(invite, 487, Extra::None);
         self.stop_early_media();
     }
 
     fn stop_early_media(&mut self) {
-        if let Some(span) = &mut self.media.spans[1] {
+        for span in self.media.spans.iter_mut().flatten() {
             span.1 = self.scribe.now;
         }
     }
@@ -263,11 +307,13 @@ impl Story<'_> {
         let ok = self.scribe.respond(invite, 200, sdp);
         let answer_ns = self.scribe.now;
         self.media.answer_ns = Some(answer_ns);
+        self.branches.close(&mut self.scribe, true);
         let last = self.repeat(&ok, self.plot.repeats[1], None);
         if self.plot.ack {
             // An ACK that was lost is sent again when the 200 comes again.
             self.scribe.now = self.scribe.now.max(last);
-            let ack = self.scribe.acknowledge(invite);
+            let answer = self.plot.mixture.late_offer.then(|| self.sdp(Party::Caller, self.plot.mode));
+            let ack = self.scribe.acknowledge(invite, answer);
             self.acknowledge_again(&ok, &ack);
         }
         let both = if self.plot.ack { self.scribe.now } else { answer_ns + 80 * MS };
@@ -300,8 +346,11 @@ impl Story<'_> {
         }
         let mode = self.plot.mode;
         let early = self.media.spans[1].map(|(from, _)| from);
-        self.media.spans[0] = mode.sends().then_some((ack_ns + 7 * MS, i64::MAX));
-        self.media.spans[1] = mode.answer().sends().then(|| (early.unwrap_or(answer_ns + 11 * MS), i64::MAX));
+        // The ACK tells who offered in the 200 where to send.
+        let knows_ns = if self.plot.mixture.late_offer { ack_ns } else { answer_ns };
+        let sends = self.media.spans[0].map_or(ack_ns + 7 * MS, |(from, _)| from);
+        self.media.spans[0] = mode.sends().then_some((sends, i64::MAX));
+        self.media.spans[1] = mode.answer().sends().then(|| (early.unwrap_or(knows_ns + 11 * MS), i64::MAX));
     }
 
     /// What happens while they talk, as far as there is time for it.
@@ -319,8 +368,10 @@ impl Story<'_> {
         }
         if let Some(hold) = self.plot.hold {
             self.scribe.now = self.scribe.now.max(answer_ns + hold.after_ns);
-            let mode = if hold.music { Mode::SendOnly } else { Mode::Inactive };
+            let mode = if hold.music || hold.zero { Mode::SendOnly } else { Mode::Inactive };
+            self.zero = hold.zero;
             let from = self.renegotiate(hold.by, mode);
+            self.zero = false;
             self.scribe.now = self.scribe.now.max(from + hold.for_ns);
             let to = self.renegotiate(hold.by, Mode::SendRecv);
             self.media.pauses[hold.by.other().side()].push((from, to));
@@ -340,7 +391,25 @@ impl Story<'_> {
             let at = answer_ns + talk / 2;
             self.media.change = Some((codec, [at, i64::MAX]));
         }
+        self.hand_over(answer_ns, talk);
         self.late(end);
+    }
+
+    /// Another machine speaks on for the callee, at its own address if it says so.
+    fn hand_over(&mut self, answer_ns: i64, talk: i64) {
+        let Some(handover) = self.plot.mixture.handover else { return };
+        let at_ns = answer_ns + talk / 16 * handover.sixteenths;
+        if self.scribe.now + 500 * MS >= at_ns {
+            return;
+        }
+        if !handover.moved {
+            self.media.handover = Some((at_ns, false));
+            return;
+        }
+        self.scribe.now = at_ns;
+        self.agent = true;
+        self.renegotiate(Party::Callee, self.plot.mode.answer());
+        self.media.handover = Some((self.scribe.now + 30 * MS, true));
     }
 
     fn late(&mut self, end: i64) {
@@ -363,7 +432,7 @@ impl Story<'_> {
             self.scribe.respond(&invite, 100, Extra::None);
             let answer = self.answer_sdp();
             self.scribe.respond(&invite, 200, Extra::Refresh(Some(answer)));
-            self.scribe.acknowledge(&invite);
+            self.scribe.acknowledge(&invite, None);
         }
         if self.plot.refer && self.there_is_time(3_000 * MS, end) {
             self.scribe.wait(600 * MS);
@@ -389,13 +458,13 @@ impl Story<'_> {
 
     /// re-INVITE, 200, ACK; when the 200 passed.
     fn renegotiate(&mut self, by: Party, mode: Mode) -> i64 {
-        let offer = self.sdp(by, mode);
+        let offer = Sdp { zero: self.zero, ..self.sdp(by, mode) };
         let invite = self.scribe.request(by, Method::Invite, Extra::Sdp(offer));
         self.scribe.respond(&invite, 100, Extra::None);
         let answer = self.sdp(by.other(), mode.answer());
         self.scribe.respond(&invite, 200, Extra::Sdp(answer));
         let at = self.scribe.now;
-        self.scribe.acknowledge(&invite);
+        self.scribe.acknowledge(&invite, None);
         at
     }
 
@@ -403,6 +472,10 @@ impl Story<'_> {
     fn end(&mut self) {
         let by = self.plot.hangup;
         let bye_ns = self.scribe.now;
+        if self.plot.mixture.end_only {
+            self.seen_from = bye_ns;
+            self.media.spans = [None, None];
+        }
         if self.plot.ending == Ending::Answered {
             let bye = self.scribe.request(by, Method::Bye, self.plot.bye_reason);
             let last = self.repeat(&bye, self.plot.repeats[2], None);
@@ -428,6 +501,7 @@ impl Story<'_> {
         let version = &mut self.version[of.side()];
         *version += 1;
         let large = self.plot.large && of == Party::Caller && *version == 1;
-        Sdp { mode, codecs: self.codecs, version: *version, fax: self.plot.fax, large }
+        let agent = self.agent && of == Party::Callee;
+        Sdp { mode, codecs: self.codecs, version: *version, fax: self.plot.fax, large, zero: false, agent }
     }
 }

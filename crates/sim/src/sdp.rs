@@ -1,8 +1,10 @@
 //! Session descriptions (RFC 8866) of the world's subscribers.
 
 use crate::codec::{COMFORT_NOISE, Codec};
-use crate::scene::{Host, Scene};
+use crate::mixture::Video;
+use crate::scene::{Host, Party, Scene, video_of};
 use std::io::Write;
+use trunkline_wire::Endpoint;
 
 /// Which way media is meant to flow (RFC 3264 section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -43,36 +45,83 @@ pub(crate) struct Sdp {
     pub fax: bool,
     /// With candidates of ICE, more than fit into one packet.
     pub large: bool,
+    /// Nothing is to be sent here: the address is 0.0.0.0, as RFC 2543 had it.
+    pub zero: bool,
+    /// Another machine speaks on.
+    pub agent: bool,
 }
 
-/// Writes the description of `host`.
-pub(crate) fn write(out: &mut Vec<u8>, scene: &Scene, host: &Host, sdp: &Sdp) {
-    let media = host.media_told;
+/// Writes the description of `host`, which takes audio at `media`.
+pub(crate) fn write(out: &mut Vec<u8>, scene: &Scene, (party, host): (Party, &Host), media: Endpoint, sdp: &Sdp) {
     let family = if media.address.is_v4() { "IP4" } else { "IP6" };
     let session = u64::from(scene.ssrcs[0]) + 3_976_000_000;
     // Writing to a vector does not fail.
     let _ = write!(
         out,
-        "v=0\r\no=- {session} {} IN {family} {address}\r\ns=-\r\nc=IN {family} {address}\r\nt=0 0\r\n",
+        "v=0\r\no=- {session} {} IN {family} {address}\r\ns=-\r\nc=IN {family} {}\r\nt=0 0\r\n",
         session + u64::from(sdp.version),
+        match (sdp.zero, media.address.is_v4()) {
+            (false, _) => media.address.to_string(),
+            (true, true) => "0.0.0.0".into(),
+            (true, false) => "::".into(),
+        },
         address = media.address,
     );
     if sdp.fax {
         let _ = write!(out, "m=image {} udptl t38\r\na=T38FaxVersion:0\r\na=T38MaxBitRate:14400\r\n", media.port);
         return;
     }
-    audio(out, scene, host, sdp);
+    let sections = scene.sections;
+    if sections.video == Video::Bundled {
+        out.extend_from_slice(b"a=group:BUNDLE a v\r\n");
+    }
+    if sections.video_first {
+        video(out, scene, (party, host), media, sdp);
+    }
+    audio(out, scene, host, media.port, sdp);
     if sdp.large {
-        candidates(out, host);
+        candidates(out, media);
+    }
+    if !sections.video_first {
+        video(out, scene, (party, host), media, sdp);
+    }
+    if sections.text {
+        let _ = write!(out, "m=text {} RTP/AVP 119\r\na=rtpmap:119 t140/1000\r\n", (media.port / 2 + 1000) & !1);
+    }
+    if sections.application {
+        let port = if party == Party::Caller { 5070 } else { 0 };
+        let _ = write!(out, "m=application {port} UDP/BFCP *\r\na=floorctrl:c-s\r\n");
     }
 }
 
-fn audio(out: &mut Vec<u8>, scene: &Scene, host: &Host, sdp: &Sdp) {
+/// The section for video; the callee refuses it with port 0 (RFC 3264 section 6).
+fn video(out: &mut Vec<u8>, scene: &Scene, (party, host): (Party, &Host), media: Endpoint, sdp: &Sdp) {
+    let port = match scene.sections.video {
+        Video::None => return,
+        Video::Refused if party != Party::Caller => 0,
+        _ => video_of(media, scene.sections).port,
+    };
+    let codec = scene.video_codec();
+    let payload_type = codec.payload_type(host.map);
+    let _ = write!(
+        out,
+        "m=video {port} RTP/AVP {payload_type}\r\nb=AS:512\r\na=rtpmap:{payload_type} {}/90000\r\na={}\r\n",
+        codec.name(),
+        sdp.mode.name()
+    );
+    if scene.sections.video == Video::Bundled {
+        out.extend_from_slice(b"a=mid:v\r\na=rtcp-mux\r\n");
+    } else if scene.mux {
+        out.extend_from_slice(b"a=rtcp-mux\r\n");
+    }
+}
+
+fn audio(out: &mut Vec<u8>, scene: &Scene, host: &Host, port: u16, sdp: &Sdp) {
     let codecs = || sdp.codecs.into_iter().flatten();
     let clock = codecs().next().map_or(8000, Codec::clock_rate);
     let event = codecs().next().map_or(101, |c| c.event_payload_type(host.map));
     let comfort = scene.discontinuous && codecs().any(|c| matches!(c, Codec::Pcmu | Codec::Pcma | Codec::G722));
-    let _ = write!(out, "m=audio {} RTP/AVP", host.media_told.port);
+    let _ = write!(out, "m=audio {port} RTP/AVP");
     for codec in codecs() {
         let _ = write!(out, " {}", codec.payload_type(host.map));
     }
@@ -88,6 +137,9 @@ fn audio(out: &mut Vec<u8>, scene: &Scene, host: &Host, sdp: &Sdp) {
     }
     let _ = write!(out, "a=rtpmap:{event} telephone-event/{clock}\r\na=fmtp:{event} 0-16\r\n");
     let _ = write!(out, "a=ptime:{}\r\na={}\r\n", scene.ptime_ms, sdp.mode.name());
+    if scene.sections.video == Video::Bundled {
+        out.extend_from_slice(b"a=mid:a\r\n");
+    }
     if scene.mux {
         out.extend_from_slice(b"a=rtcp-mux\r\n");
     }
@@ -109,10 +161,9 @@ fn describe(out: &mut Vec<u8>, codec: Codec, payload_type: u8) {
 }
 
 /// Twelve candidates (RFC 8839 section 5.1), the first of which is the media address.
-fn candidates(out: &mut Vec<u8>, host: &Host) {
+fn candidates(out: &mut Vec<u8>, media: Endpoint) {
     out.extend_from_slice(b"a=ice-ufrag:F7gI\r\na=ice-pwd:x9cml/YzichV2+XlhiMu8g\r\n");
     for n in 0..12u32 {
-        let media = host.media_told;
         let _ = write!(
             out,
             "a=candidate:{} {} UDP {} {} {} typ host\r\n",

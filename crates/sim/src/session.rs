@@ -4,15 +4,16 @@ use crate::codec::{Bank, Codec};
 use crate::errand::Errand;
 use crate::faults::{self, Kind, Planted};
 use crate::fax;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Leg};
 use crate::media;
+use crate::mixture::Relay;
 use crate::plot::Plot;
 use crate::random::Random;
 use crate::rtcp::Report;
-use crate::scene::{Cast, Scene};
+use crate::scene::{Cast, Party, Scene};
 use crate::script;
 use crate::settings::Settings;
-use crate::stream::Stream;
+use crate::stream::{Spec, Stream};
 use crate::transport::{HANDSHAKE_NS, Scratch, Signalling};
 use crate::truth::{CallTruth, Moment, StreamTruth, Totals, Who};
 
@@ -24,6 +25,8 @@ pub(crate) struct Session {
     /// What arrives of a fax.
     faxes: Vec<StreamTruth>,
     pub ledger: Ledger,
+    /// The legs behind a back-to-back user agent that are calls of their own, by their targets.
+    pub legs: Vec<(Party, Ledger)>,
     pub planted: Option<Planted>,
     pub errand: Option<Errand>,
     /// Parts that still have something to send.
@@ -36,6 +39,9 @@ impl Session {
         let plot = Plot::draw(s, planted, random);
         let mut scene = Scene::draw(s, number, plot.cast, random);
         direct(&mut scene, &plot);
+        if plot.mixture.anchored {
+            scene.anchor(number);
+        }
         let start_ns = at_ns + if scene.tcp { HANDSHAKE_NS } else { 0 };
         let (steps, media) = script::call(&scene, &plot, random, start_ns);
         let specs = if s.media { media::streams(&scene, &plot, &media, s.rtcp, random) } else { Vec::new() };
@@ -45,7 +51,8 @@ impl Session {
         let fax = answer_ns.map(|answer_ns| fax::play(&scene, &plot, answer_ns, s.tunnel, random));
         let (packets, faxes) = fax.unwrap_or_default();
         signalling.play(packets);
-        Session { scene, signalling, streams, faxes, ledger: Ledger::default(), planted, errand: None, live: 0 }
+        let (ledger, legs) = (Ledger::default(), Vec::new());
+        Session { scene, signalling, streams, faxes, ledger, legs, planted, errand: None, live: 0 }
     }
 
     /// The `number`th errand, from `at_ns` on.
@@ -57,8 +64,8 @@ impl Session {
         let start_ns = at_ns + if scene.tcp { HANDSHAKE_NS } else { 0 };
         let steps = errand.script(&scene, random, start_ns);
         let signalling = Signalling::new(steps, &scene, s.tunnel, at_ns, random);
-        let (streams, faxes, ledger) = (Vec::new(), Vec::new(), Ledger::default());
-        Session { scene, signalling, streams, faxes, ledger, planted, errand: Some(errand), live: 0 }
+        let (streams, faxes, ledger, legs) = (Vec::new(), Vec::new(), Ledger::default(), Vec::new());
+        Session { scene, signalling, streams, faxes, ledger, legs, planted, errand: Some(errand), live: 0 }
     }
 
     /// The next packet of the signalling; when the one after it passes.
@@ -68,8 +75,10 @@ impl Session {
             totals.sip_messages += 1;
             if self.errand.is_some() {
                 self.ledger.observe_errand(step, at_ns);
+            } else if self.scene.relay == Relay::OwnCallId && step.is_far() {
+                leg(&mut self.legs, step.callee()).observe(step, at_ns, Leg::Own);
             } else {
-                self.ledger.observe(step, at_ns);
+                self.ledger.observe(step, at_ns, Leg::First);
             }
         }
         self.signalling.next_ns()
@@ -103,8 +112,10 @@ impl Session {
 
     /// What the sender of a stream reports about the one that it receives (RFC 3550 section 6.4.1).
     fn report(&mut self, n: usize, at_ns: i64, seen: bool) -> Option<Report> {
-        let (who, delay_ns) = (self.streams[n].spec.who, self.streams[n].spec.path_ns[0]);
-        let heard = self.streams.iter_mut().rev().find(|s| s.spec.who != who && s.tally.packets > 0)?;
+        let asked = &self.streams[n].spec;
+        let (who, delay_ns, hop, video) = (asked.who, asked.path_ns[0], asked.hop, asked.codec.is_video());
+        let same = |s: &Spec| s.who != who && s.hop == hop && s.codec.is_video() == video;
+        let heard = self.streams.iter_mut().rev().find(|s| same(&s.spec) && s.tally.packets > 0)?;
         let (tally, before) = (&heard.tally, heard.reported);
         let behind = (tally.packets as f64 * heard.spec.lost_behind) as u64;
         let (expected, received) = (tally.expected(), tally.packets - behind);
@@ -128,18 +139,50 @@ impl Session {
         Some(report)
     }
 
-    /// What is known of a call when it is over.
-    pub fn truth(&self) -> CallTruth {
-        let mut truth = self.ledger.call(&self.scene);
-        truth.planted = self.planted;
-        truth.streams = self.streams.iter().filter_map(Stream::truth).chain(self.faxes.iter().cloned()).collect();
+    /// What is known of a call when it is over, and of the legs that are calls of their own.
+    pub fn truth(&self) -> Vec<CallTruth> {
+        let own = self.scene.relay == Relay::OwnCallId;
+        let mut calls = Vec::with_capacity(1 + self.legs.len());
+        if self.ledger.start_ns.is_some() {
+            let first = self.ledger.call(&self.scene);
+            calls.push(self.complete(first, self.ledger.last_ns, self.planted, |s| !own || s.hop == 0));
+        }
+        for (target, ledger) in &self.legs {
+            let planted = self.planted.filter(|_| *target == Party::Callee);
+            let leg = ledger.leg(&self.scene, *target);
+            calls.push(self.complete(leg, ledger.last_ns, planted, |s| *target == Party::Callee && s.hop == 1));
+        }
+        calls
+    }
+
+    /// Adds the streams of a call, and what follows from them.
+    fn complete(
+        &self,
+        call: CallTruth,
+        last_ns: i64,
+        planted: Option<Planted>,
+        has: impl Fn(&Spec) -> bool,
+    ) -> CallTruth {
+        let mut truth = CallTruth { planted, ..call };
+        truth.streams = self.streams.iter().filter(|s| has(&s.spec)).filter_map(Stream::truth).collect();
+        if truth.leg_of.is_none() {
+            truth.streams.extend(self.faxes.iter().cloned());
+        }
         truth.streams.sort_by_key(|s| s.first.as_ref().map(|m| m.ns));
         let media = truth.streams.iter().filter_map(|s| s.last.as_ref()).map(|m| m.ns);
-        let last = media.chain(self.ledger.start_ns.map(|_| self.ledger.last_ns)).max();
-        truth.last = last.map(Moment::of);
-        truth.expect = faults::expected(self.planted, &truth);
+        truth.last = media.chain([last_ns]).max().map(Moment::of);
+        truth.expect = faults::expected(planted, &truth);
         truth
     }
+}
+
+/// The leg to a target.
+fn leg(legs: &mut Vec<(Party, Ledger)>, target: Party) -> &mut Ledger {
+    let at = legs.iter().position(|(known, _)| *known == target).unwrap_or(legs.len());
+    if at == legs.len() {
+        legs.push((target, Ledger::default()));
+    }
+    &mut legs[at].1
 }
 
 /// What the plot decides about the scene.
@@ -154,6 +197,9 @@ fn direct(scene: &mut Scene, plot: &Plot) {
         scene.ptime_ms = 20;
     }
     scene.mux = plot.mux;
+    scene.relay = plot.mixture.relay;
+    scene.others = plot.mixture.others.len();
+    scene.sections = plot.mixture.sections;
     scene.compact = plot.compact;
     scene.discontinuous = plot.discontinuous;
     scene.hosts[2].map = u8::from(plot.own_map);

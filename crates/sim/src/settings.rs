@@ -69,6 +69,11 @@ pub struct Settings {
     /// hold, UPDATE, REFER, INFO, session refresh, lost messages, codec and SSRC changes. 0 makes every call the same
     /// plain INVITE 100 180 200 ACK BYE 200.
     pub variety: f64,
+    /// How likely each of the things is that large networks do with a call: proxies that fork or hunt, back-to-back
+    /// user agents with or without media, ringing up to 160 s, video and other media sections, an offer in the 200,
+    /// hold by an address of zeros, transfers to an agent, a tap that sees the end alone. Planted faults happen amid
+    /// them.
+    pub mixture: f64,
     /// Transactions outside calls for each call, on average: REGISTER, OPTIONS, SUBSCRIBE, MESSAGE, PUBLISH. 0..=100.
     pub background: f64,
     /// What the network does to RTP.
@@ -216,6 +221,9 @@ impl Settings {
         if self.codecs.iter().any(|w| w.weight < 0.0) {
             wrong.push("codecs: a weight is negative".into());
         }
+        if self.codecs.iter().any(|w| w.codec.is_video()) {
+            wrong.push("codecs: those of calls are for audio; video comes with mixture".into());
+        }
         if self.ptimes_ms.is_empty() || self.ptimes_ms.iter().any(|p| ![10, 20, 30, 40].contains(p)) {
             wrong.push(format!("ptimes_ms is {:?}: some of 10, 20, 30, 40 are needed", self.ptimes_ms));
         }
@@ -224,7 +232,7 @@ impl Settings {
     }
 
     /// The fields that are probabilities.
-    fn shares(&self) -> [(&'static str, f64); 16] {
+    fn shares(&self) -> [(&'static str, f64); 17] {
         [
             ("answer_ratio", self.answer_ratio),
             ("rtcp_mux", self.rtcp_mux),
@@ -237,6 +245,7 @@ impl Settings {
             ("nat", self.nat),
             ("fragments", self.fragments),
             ("variety", self.variety),
+            ("mixture", self.mixture),
             ("faults", self.faults),
             ("near_misses", self.near_misses),
             ("impairments.share", self.impairments.share),

@@ -1,6 +1,7 @@
 //! SIP messages as text: a message is a [`Step`] of a call's script, told with the call's [`Scene`].
 
-use crate::scene::{Party, Scene};
+use crate::mixture::{OTHERS, Relay};
+use crate::scene::{Host, Party, Scene};
 use crate::sdp::{self, Sdp};
 use std::io::Write;
 
@@ -121,9 +122,46 @@ pub(crate) struct Step {
     pub fork: u8,
     /// 0 on the hop next to who sent the request, 1 on the one behind the proxy.
     pub hop: u8,
+    /// Number of the proxy's own transaction behind it, where it is not that of the first hop; else 0.
+    pub relay: u16,
     /// Repeats an earlier message.
     pub repeats: bool,
     pub extra: Extra,
+}
+
+impl Step {
+    /// Whether it passes behind the proxy.
+    pub fn is_far(&self) -> bool {
+        self.from != Party::Caller && self.to != Party::Caller
+    }
+
+    /// Whether it is about a target that does not take the call.
+    pub fn is_aside(&self) -> bool {
+        self.fork >= OTHERS || [self.from, self.to].iter().any(|p| matches!(p, Party::Second | Party::Third))
+    }
+
+    /// Who is meant by the side of the callee: the target that it is about.
+    pub fn callee(&self) -> Party {
+        if let Some(target) = [self.from, self.to].into_iter().find(|p| p.side() == 1) {
+            return target;
+        }
+        match self.fork {
+            OTHERS => Party::Second,
+            fork if fork > OTHERS => Party::Third,
+            _ => Party::Callee,
+        }
+    }
+
+    /// Who speaks, at the end of the call.
+    pub fn speaker(&self) -> Party {
+        let caller = (self.asker == Party::Caller) == (self.status == 0);
+        if caller { Party::Caller } else { self.callee() }
+    }
+
+    /// Who is spoken to, at the end of the call.
+    fn listener(&self) -> Party {
+        if self.speaker() == Party::Caller { self.callee() } else { Party::Caller }
+    }
 }
 
 /// Writes the message of a step.
@@ -216,10 +254,23 @@ impl Writer<'_> {
             _ => {
                 let side = s.asker.other();
                 self.text(&self.scene.users[side.side()]);
-                let _ = write!(self.out, "@{}", self.scene.host(side).told);
+                let host = self.signs(s.listener()).told;
+                let _ = write!(self.out, "@{host}");
             }
         }
         self.text(" SIP/2.0\r\n");
+    }
+
+    /// Who a party is on this hop: a back-to-back user agent is the other end of each of its legs.
+    fn signs(&self, party: Party) -> &Host {
+        let scene = self.scene;
+        let stands_in = scene.relay != Relay::Proxy && self.step.is_far() == (party == Party::Caller);
+        scene.host(if stands_in && scene.proxied { Party::Proxy } else { party })
+    }
+
+    /// A back-to-back user agent counts requests its own way on the legs behind it.
+    fn numbered_on(&self) -> u32 {
+        if self.step.is_far() && self.scene.relay != Relay::Proxy { 100 } else { 0 }
     }
 
     fn is_outside_dialog(&self) -> bool {
@@ -230,12 +281,14 @@ impl Writer<'_> {
         let (name, transport) =
             (if self.scene.compact { "v" } else { "Via" }, if self.scene.tcp { "TCP" } else { "UDP" });
         let s = self.step;
+        let behind = self.scene.relay != Relay::Proxy;
         let mut via = |party: Party, hop: u8| {
             let host = self.scene.host(party);
+            let branch = if hop == 1 && s.relay > 0 { s.relay } else { s.branch };
             let _ = write!(
                 self.out,
-                "{name}: SIP/2.0/{transport} {};branch=z9hG4bK{:08x}.{}.{}.{hop};rport",
-                host.told, self.scene.tags[0], s.asker as u8, s.branch
+                "{name}: SIP/2.0/{transport} {};branch=z9hG4bK{:08x}.{}.{branch}.{hop};rport",
+                host.told, self.scene.tags[0], s.asker as u8
             );
             // RFC 3581 section 4: who answers says where the request came from.
             if s.status > 0 {
@@ -246,15 +299,19 @@ impl Writer<'_> {
         if s.hop == 1 {
             via(Party::Proxy, 1);
         }
-        via(s.asker, 0);
+        // Nothing of the leg before is seen behind a back-to-back user agent, and CANCEL goes hop by hop.
+        let hop_by_hop = s.relay > 0 && (s.method == Method::Cancel || s.extra == Extra::OfFailure);
+        if s.hop == 0 || !(behind || hop_by_hop) {
+            via(s.asker, 0);
+        }
     }
 
     fn routes(&mut self) {
-        if !self.scene.proxied {
+        if !self.scene.proxied || self.scene.relay != Relay::Proxy {
             return;
         }
         let (s, proxy) = (self.step, self.scene.host(Party::Proxy).told);
-        let dialog_begins = s.method == Method::Invite && s.fork <= 1;
+        let dialog_begins = s.method == Method::Invite && (s.fork <= 1 || s.fork >= OTHERS);
         if s.status == 0 && s.hop == 0 && s.fork > 0 && s.extra != Extra::OfFailure {
             let _ = write!(self.out, "Route: <sip:{proxy};lr>\r\n");
         } else if dialog_begins && (s.status > 100 || s.hop == 1) {
@@ -273,12 +330,14 @@ impl Writer<'_> {
         // Who registers is the address of record and who asks for it.
         let to = if s.method == Method::Register { from } else { 1 - from };
         // The callee's tag is that of the fork that speaks.
-        let callee = scene.tags[1].wrapping_add(u32::from(s.fork));
-        let tags = if s.asker == Party::Caller { [scene.tags[0], callee] } else { [callee, scene.tags[0]] };
+        let ends = scene.leg_tags(s.is_far().then(|| s.callee()), s.fork);
+        let tags = if s.asker == Party::Caller { ends } else { [ends[1], ends[0]] };
         self.party(names[0], from, Some(tags[0]));
         self.party(names[1], to, (s.fork > 0).then_some(tags[1]));
-        self.field(names[2], &scene.call_id);
-        let _ = write!(self.out, "CSeq: {} {}\r\n", s.cseq, s.method.name());
+        let leg = s.is_far().then(|| s.callee());
+        self.field(names[2], &scene.leg_call_id(leg));
+        let cseq = s.cseq + self.numbered_on();
+        let _ = write!(self.out, "CSeq: {cseq} {}\r\n", s.method.name());
     }
 
     fn party(&mut self, name: &str, side: usize, tag: Option<u32>) {
@@ -292,14 +351,15 @@ impl Writer<'_> {
 
     fn contact(&mut self) {
         let (scene, s) = (self.scene, self.step);
-        let speaker = if s.status == 0 { s.asker } else { s.asker.other() };
+        let speaker = s.speaker();
         let answers = s.status == 0 || (s.status > 100 && s.status < 300 && s.method != Method::Register);
         if s.method.has_contact() && answers {
             let name = if scene.compact { "m" } else { "Contact" };
-            let _ = write!(self.out, "{name}: <sip:{}@{}", scene.users[speaker.side()], scene.host(speaker).told);
+            let told = self.signs(speaker).told;
+            let _ = write!(self.out, "{name}: <sip:{}@{told}", scene.users[speaker.side()]);
             self.text(if scene.tcp { ";transport=tcp>\r\n" } else { ">\r\n" });
         }
-        let agent = scene.host(speaker).agent;
+        let agent = self.signs(speaker).agent;
         self.field(if s.status == 0 { "User-Agent" } else { "Server" }, agent);
         if s.method == Method::Invite && s.status == 0 {
             self.text("Allow: INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, UPDATE, PRACK, REFER, NOTIFY, MESSAGE\r\n");
@@ -332,6 +392,7 @@ impl Writer<'_> {
                 let _ = write!(self.out, "Require: 100rel\r\nRSeq: {number}\r\n");
             }
             Extra::Acknowledges(number, cseq) => {
+                let cseq = cseq + self.numbered_on();
                 let _ = write!(self.out, "RAck: {number} {cseq} INVITE\r\n");
             }
             Extra::Expires(seconds) => self.expires(seconds),
@@ -394,9 +455,10 @@ impl Writer<'_> {
 
 /// Writes the body and says what it is.
 fn write_body(body: &mut Vec<u8>, scene: &Scene, step: &Step) -> &'static str {
-    let speaker = if step.status == 0 { step.asker } else { step.asker.other() };
     if let Some(sdp) = step.extra.sdp() {
-        sdp::write(body, scene, scene.host(speaker), sdp);
+        let speaker = step.speaker();
+        let media = scene.described(speaker, step.is_far(), sdp);
+        sdp::write(body, scene, (speaker, scene.host(speaker)), media, sdp);
         return "application/sdp";
     }
     let written = match step.extra {

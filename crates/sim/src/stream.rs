@@ -24,6 +24,8 @@ const SILENCE_TICKS: u64 = 10;
 #[derive(Clone, Debug)]
 pub(crate) struct Spec {
     pub who: Who,
+    /// 0 next to the caller, 1 behind a relay that passes media on.
+    pub hop: u8,
     pub ssrc: u32,
     pub from: Endpoint,
     pub to: Endpoint,
@@ -362,6 +364,9 @@ impl Stream {
             return;
         }
         let codec = self.codec_at(at_ns);
+        if codec.is_video() {
+            return self.send_frame(at_ns, timestamp, codec, bank);
+        }
         let content = Content::Bank(Bank::index(codec, self.spec.ptime_ms, self.sequence));
         let kind = codec.payload_type(self.spec.map) | u8::from(self.marker) << 7;
         self.marker = false;
@@ -370,6 +375,17 @@ impl Stream {
             Content::Few(..) => 0,
         };
         self.dispatch(at_ns, timestamp, kind, content, octets);
+    }
+
+    /// A frame of video: up to four packets of one timestamp, the last one marked (RFC 6184 section 5.1).
+    fn send_frame(&mut self, at_ns: i64, timestamp: u32, codec: Codec, bank: &Bank) {
+        let packets = self.random.between(1, 4);
+        for n in 1..=packets {
+            let index = Bank::index(codec, self.spec.ptime_ms, self.sequence);
+            let kind = codec.payload_type(self.spec.map) | u8::from(n == packets) << 7;
+            let octets = bank.get(index).1.len();
+            self.dispatch(at_ns + (n - 1) * 400_000, timestamp, kind, Content::Bank(index), octets);
+        }
     }
 
     fn is_paused(&mut self, at_ns: i64) -> bool {
@@ -428,6 +444,8 @@ impl Stream {
                 codec @ Codec::Opus => (codec.payload_type(self.spec.map), [31 << 3, 0, 0, 0], 1),
                 // RFC 4867 section 4.3: frame type 15, no data.
                 codec @ Codec::AmrWb => (codec.payload_type(self.spec.map), [0xf0, 0x7c, 0, 0], 2),
+                // Video has no silence.
+                Codec::Vp8 | Codec::H264 => return,
             };
             self.dispatch(at_ns, timestamp, kind, Content::Few(content, n), usize::from(n));
             self.marker = false;

@@ -67,7 +67,7 @@ impl Signalling {
         };
         if scene.tcp {
             signalling.gather();
-            for hop in 0..=usize::from(scene.proxied) {
+            for hop in 0..hops(scene) {
                 signalling.open(scene, hop, start_ns);
             }
         }
@@ -113,7 +113,7 @@ impl Signalling {
         out.extend_from_slice(&waiting.octets);
         if !self.closed && self.waiting.is_empty() && self.next == self.steps.len() {
             self.closed = true;
-            for hop in 0..=usize::from(scene.proxied) {
+            for hop in 0..hops(scene) {
                 self.close(scene, hop, waiting.at_ns + 50_000_000);
             }
         }
@@ -239,7 +239,12 @@ impl Signalling {
 
     fn heads(&self, scene: &Scene, hop: usize) -> (Head, Head) {
         let client = if hop == 0 { Party::Caller } else { Party::Proxy };
-        let server = if hop == 0 && scene.proxied { Party::Proxy } else { Party::Callee };
+        let server = match hop {
+            0 if scene.proxied => Party::Proxy,
+            2 => Party::Second,
+            3 => Party::Third,
+            _ => Party::Callee,
+        };
         let (client, server) = (endpoint(scene, client, hop), endpoint(scene, server, hop));
         (Head::new(self.tunnel, client, server, TCP, 24), Head::new(self.tunnel, server, client, TCP, 24))
     }
@@ -261,19 +266,33 @@ impl Signalling {
     }
 }
 
+/// How many connections there are: to the first hop, then one to each target behind a proxy.
+fn hops(scene: &Scene) -> usize {
+    1 + usize::from(scene.proxied) + scene.others
+}
+
 /// Which connection a message takes, and whether its client sends it.
 fn hop_of(scene: &Scene, step: &Step) -> (usize, bool) {
-    let ends = [step.from, step.to];
-    let hop = usize::from(scene.proxied && ends.contains(&Party::Callee));
-    let client = step.from == if hop == 1 { Party::Proxy } else { Party::Caller };
+    let hop = match [step.from, step.to].into_iter().find(|party| party.side() == 1) {
+        Some(Party::Second) => 2,
+        Some(Party::Third) => 3,
+        Some(_) => usize::from(scene.proxied),
+        None => 0,
+    };
+    let client = step.from == if hop >= 1 { Party::Proxy } else { Party::Caller };
     (hop, client)
 }
 
 /// A party's end of a connection: the proxy calls out from a port of its own.
 fn endpoint(scene: &Scene, party: Party, hop: usize) -> Endpoint {
     let seen = scene.host(party).seen;
-    if party == Party::Proxy && hop == 1 {
-        return Endpoint::new(seen.address, 20_000 + (scene.tags[0] % 20_000) as u16);
+    if party == Party::Proxy && hop >= 1 {
+        return client(scene);
     }
     seen
+}
+
+/// Where the proxy calls out from over TCP.
+pub(crate) fn client(scene: &Scene) -> Endpoint {
+    Endpoint::new(scene.host(Party::Proxy).seen.address, 20_000 + (scene.tags[0] % 20_000) as u16)
 }

@@ -72,6 +72,10 @@ impl Moment {
 pub struct CallTruth {
     /// Call-ID.
     pub sip_call_id: String,
+    /// The Call-ID of the first leg, if a back-to-back user agent made this one of it. Media between the ends belongs
+    /// to both legs and is told with the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leg_of: Option<String>,
     /// How it ended, as the signalling that was seen tells.
     pub state: State,
     /// User part of From.

@@ -241,10 +241,11 @@ impl World {
     /// Records a session that is over.
     fn tell(&mut self, session: &Session) {
         let Some(errand) = session.errand else {
-            self.totals.calls += 1;
-            let truth = session.truth();
-            self.totals.streams += truth.streams.len() as u64;
-            self.truths.push_back(Truth::Call(Box::new(truth)));
+            for truth in session.truth() {
+                self.totals.calls += 1;
+                self.totals.streams += truth.streams.len() as u64;
+                self.truths.push_back(Truth::Call(Box::new(truth)));
+            }
             return;
         };
         for mut transaction in session.ledger.transactions(&session.scene) {

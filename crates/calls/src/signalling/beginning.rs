@@ -95,4 +95,9 @@ impl Call {
         }
         refused
     }
+
+    /// Whether a response answers an INVITE within a dialog, on whichever leg.
+    pub fn is_of_reinvite(&self, told: &Told<'_>) -> bool {
+        self.reinvites.has(0, told.cseq)
+    }
 }

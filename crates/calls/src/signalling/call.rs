@@ -1,10 +1,10 @@
 //! One call: what its messages told so far.
 
 use super::beginning::Beginning;
-use super::dialogs::Dialogs;
+use super::dialogs::{Dialogs, Numbered};
 use super::facts::Facts;
 use super::identity::Numbers;
-use super::invites::{Invite, Invites, Key, Pending};
+use super::invites::{Invite, Invites, Pending};
 use super::negotiation::Negotiation;
 use super::offer::Role;
 use super::remark::Remark;
@@ -90,8 +90,8 @@ pub struct Call {
     bye_ns: Option<i64>,
     /// What counts until it is accepted.
     pub invites: Invites,
-    /// The last INVITE within a dialog; CSeq 0 if there was none.
-    pub reinvite: Key,
+    /// The last INVITEs within a dialog.
+    pub reinvites: Numbered,
     dialogs: Dialogs,
     pub(super) messages: Vec<row::Message>,
     /// Texts of the messages.
@@ -175,10 +175,9 @@ impl Call {
         let Call { hash, serial, deadline_ns, last_ns, start_ns, src, dst, id, .. } = self;
         (*hash, *serial, *deadline_ns, *last_ns, *start_ns) = (0, 0, 0, 0, 0);
         (*src, *dst, *id) = Default::default();
-        let Call { accepted, phrase, not_kept, last_text, reason, bye_answered, hangup, beginning, reinvite, .. } =
-            self;
+        let Call { accepted, phrase, not_kept, last_text, reason, bye_answered, hangup, beginning, .. } = self;
         (*accepted, *phrase, *not_kept, *bye_answered, *hangup) = (0, 0, 0, false, Hangup::None);
-        (*last_text, *reason, *beginning, *reinvite) = Default::default();
+        (*last_text, *reason, *beginning) = Default::default();
         let Call { bye_ns, ringing_ns, answer_ns, .. } = self;
         (*bye_ns, *ringing_ns, *answer_ns) = (None, None, None);
         let Call {
@@ -192,6 +191,7 @@ impl Call {
             names,
             invites,
             dialogs,
+            reinvites,
             negotiation,
             talk,
             numbers,
@@ -201,6 +201,7 @@ impl Call {
         talk.clear();
         invites.clear();
         dialogs.clear();
+        reinvites.clear();
         messages.clear();
         texts.clear();
         hosts.clear();
@@ -253,12 +254,12 @@ impl Call {
         let asks = told.status() == 0;
         match told.method {
             Method::Invite if asks => {
-                self.negotiation.invite = Some(told.cseq);
+                self.negotiation.invites.note(told.tags.from, told.cseq);
                 Role::Offer
             }
             Method::Update if asks => Role::Offer,
-            Method::Invite if self.negotiation.invite != Some(told.cseq) => Role::Offer,
-            Method::Prack if asks && self.negotiation.invite.is_some() => Role::Offer,
+            Method::Invite if !self.negotiation.invites.has(told.tags.from, told.cseq) => Role::Offer,
+            Method::Prack if asks && !self.negotiation.invites.is_empty() => Role::Offer,
             _ => Role::Answer,
         }
     }
@@ -324,7 +325,7 @@ impl Call {
         match told.method {
             Method::Invite => {
                 if told.tags.to != 0 {
-                    self.reinvite = told.transaction;
+                    self.reinvites.note(told.tags.from, told.cseq);
                 } else {
                     self.facts.invite_seen = true;
                     let first_hop = self.is_callers(from.src, told);
@@ -339,7 +340,7 @@ impl Call {
                 }
             }
             Method::Cancel => self.invites.cancel(told.transaction, from.at_ns),
-            Method::Bye if self.bye_ns.is_none() && self.dialogs.end(told.tags) => {
+            Method::Bye if self.bye_ns.is_none() && self.dialogs.end(told.tags, from.at_ns) => {
                 self.bye_ns = Some(from.at_ns);
                 self.beginning.answer_unseen |= self.shows_answer(told);
                 self.hangup = if self.dialogs.calls(told.tags.from) { Hangup::Caller } else { Hangup::Callee };
@@ -372,13 +373,13 @@ impl Call {
             self.ringing_ns = Some(at_ns);
         }
         if (200..300).contains(&status) {
-            self.dialogs.confirm(told.tags);
+            self.dialogs.confirm(told.tags, at_ns);
             // What answers an INVITE within the dialog of a joined call says nothing of its own answer.
-            if self.accepted == 0 && !(self.beginning.joined && self.reinvite.cseq == told.cseq) {
+            if self.accepted == 0 && !(self.beginning.joined && self.is_of_reinvite(told)) {
                 (self.accepted, self.reason, self.answer_ns) = (status, reason, Some(at_ns));
                 self.facts.hosts = [Some(self.src.address), Some(from.src.address)];
             }
-        } else if self.reinvite.cseq != told.cseq && (!self.is_accepted() || self.was_refused(told)) {
+        } else if !self.is_of_reinvite(told) && (!self.is_accepted() || self.was_refused(told)) {
             self.invites.response(told.transaction, at_ns, (status, reason), from.dst == self.src);
         }
     }

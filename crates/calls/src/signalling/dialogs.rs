@@ -7,6 +7,9 @@
 use crate::limits::DIALOGS_PER_CALL_MAX;
 use smallvec::SmallVec;
 
+/// Who accepted waits so long for the ACK (64 * T1, RFC 3261 section 13.3.1.4).
+const ACK_AWAITED_NS: i64 = 32_000_000_000;
+
 /// Hashes of the tags of From and To; 0 where there is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tags {
@@ -28,6 +31,8 @@ impl Tags {
 struct Confirmed {
     /// Its tags, the calling side's first.
     tags: Tags,
+    /// When its 2xx came, nanoseconds since 1970.
+    since_ns: i64,
     acknowledged: bool,
     ended: bool,
 }
@@ -44,6 +49,11 @@ impl Confirmed {
     /// Whether a request with these tags is of this dialog, whichever side asks.
     fn is(&self, tags: Tags) -> bool {
         self.tags == tags || self.tags == tags.turned()
+    }
+
+    /// Whether it goes on: its ACK came, or may still come.
+    fn goes_on(&self, at_ns: i64) -> bool {
+        !self.ended && (self.acknowledged || at_ns.saturating_sub(self.since_ns) < ACK_AWAITED_NS)
     }
 }
 
@@ -72,11 +82,11 @@ impl Dialogs {
     }
 
     /// A 2xx to INVITE came in this dialog.
-    pub fn confirm(&mut self, tags: Tags) {
+    pub fn confirm(&mut self, tags: Tags, at_ns: i64) {
         // Either side may ask again in a dialog that is there.
         let known = self.confirmed.iter().any(|d| d.is(tags));
         if !known && self.confirmed.len() < DIALOGS_PER_CALL_MAX {
-            self.confirmed.push(Confirmed { tags, acknowledged: false, ended: false });
+            self.confirmed.push(Confirmed { tags, since_ns: at_ns, acknowledged: false, ended: false });
         }
     }
 
@@ -89,8 +99,9 @@ impl Dialogs {
     }
 
     /// A BYE came with these tags, which are asked for only where there are several dialogs: whether the call is over.
-    /// It is not while the same caller has another dialog that was acknowledged and not ended.
-    pub fn end(&mut self, tags: Tags) -> bool {
+    /// It is not while the same caller has another dialog that goes on: of two targets that both accept, one is hung up
+    /// at once, perhaps before the other's ACK (RFC 3261 section 13.2.2.4).
+    pub fn end(&mut self, tags: Tags, at_ns: i64) -> bool {
         if let [dialog] = self.confirmed.as_mut_slice() {
             dialog.ended = true;
             return true;
@@ -98,7 +109,38 @@ impl Dialogs {
         let Some(at) = self.confirmed.iter().position(|d| d.is(tags)) else { return true };
         self.confirmed[at].ended = true;
         let leg = self.confirmed[at].tags.from;
-        !self.confirmed.iter().any(|d| d.tags.from == leg && d.acknowledged && !d.ended)
+        !self.confirmed.iter().any(|d| d.tags.from == leg && d.goes_on(at_ns))
+    }
+}
+
+/// The last INVITE of a sort of each side that sent one, by its tag and its CSeq. Legs of a back-to-back user agent
+/// count apart, and their INVITEs are under way at the same time.
+#[derive(Debug, Default)]
+pub struct Numbered(SmallVec<[(u64, u32); 1]>);
+
+impl Numbered {
+    /// Forgets all but the memory.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Who has this tag sent an INVITE of this number.
+    pub fn note(&mut self, tag: u64, cseq: u32) {
+        if let Some((_, last)) = self.0.iter_mut().find(|(of, _)| *of == tag) {
+            *last = cseq;
+        } else if self.0.len() < DIALOGS_PER_CALL_MAX {
+            self.0.push((tag, cseq));
+        }
+    }
+
+    /// Whether this is the last INVITE of who has this tag; of anybody where the tag was not asked for.
+    pub fn has(&self, tag: u64, cseq: u32) -> bool {
+        self.0.iter().any(|(of, last)| *last == cseq && (*of == tag || tag == 0))
+    }
+
+    /// Whether there was none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 
@@ -106,14 +148,31 @@ impl Dialogs {
 mod tests {
     use super::*;
 
+    const SECOND_NS: i64 = 1_000_000_000;
+
     #[test]
     fn a_dialog_is_one_whichever_side_asks_in_it() {
         let (ours, theirs) = (Tags { from: 1, to: 2 }, Tags { from: 2, to: 1 });
         let mut dialogs = Dialogs::default();
-        dialogs.confirm(ours);
-        dialogs.confirm(theirs);
+        dialogs.confirm(ours, 0);
+        dialogs.confirm(theirs, SECOND_NS);
         assert!(!dialogs.are_several());
         dialogs.acknowledge(Tags::default());
-        assert!(dialogs.end(theirs));
+        assert!(dialogs.end(theirs, 2 * SECOND_NS));
+    }
+
+    #[test]
+    fn a_target_that_accepts_too_late_does_not_end_the_call_before_its_ack() {
+        let [first, second] = [2, 3].map(|to| Tags { from: 1, to });
+        for (bye_s, ends) in [(1, false), (31, false), (40, true)] {
+            let mut dialogs = Dialogs::default();
+            dialogs.confirm(first, 0);
+            dialogs.confirm(second, SECOND_NS / 10);
+            dialogs.acknowledge(second);
+            assert_eq!(dialogs.end(second, bye_s * SECOND_NS), ends, "BYE after {bye_s} s");
+            // The ACK of the first one was lost and came late; its own BYE is the end.
+            dialogs.acknowledge(first);
+            assert!(dialogs.end(first, 60 * SECOND_NS));
+        }
     }
 }

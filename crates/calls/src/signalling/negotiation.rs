@@ -1,6 +1,7 @@
 //! Offers of a call, laid against their answers (RFC 3264): which codecs each side may send, and which audio section of
 //! several is used.
 
+use super::dialogs::Numbered;
 use super::offer::{Audio, PayloadMaps};
 use crate::limits::OFFERS_PER_CALL_MAX;
 use crate::payload::PayloadMap;
@@ -33,8 +34,8 @@ pub struct Negotiation {
     offers: SmallVec<[(Direction, Offered); 2]>,
     /// Audio sections of an offer that has several: whose, which, and where it is to be sent.
     audio: SmallVec<[(Direction, usize, Endpoint); 1]>,
-    /// CSeq of the INVITE that last brought an offer.
-    pub invite: Option<u32>,
+    /// The INVITEs that last brought an offer, leg by leg.
+    pub invites: Numbered,
 }
 
 impl Negotiation {
@@ -42,7 +43,7 @@ impl Negotiation {
     pub fn clear(&mut self) {
         self.offers.clear();
         self.audio.clear();
-        self.invite = None;
+        self.invites.clear();
     }
 
     /// Gives memory back that is more than a usual call needs.

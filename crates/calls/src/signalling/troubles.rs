@@ -125,7 +125,7 @@ impl Call {
     /// that it was cancelled.
     fn note_reinvite(&mut self, told: &Told<'_>) {
         let status = told.status();
-        if self.reinvite.cseq != told.cseq || matches!(status, 422 | 487 | 491) {
+        if !self.is_of_reinvite(told) || matches!(status, 422 | 487 | 491) {
             return;
         }
         if status < 300 {

@@ -174,7 +174,9 @@ pub fn unknown_dialog(case: &Case<'_>) -> Option<Verdict> {
     let answer = byes().find(|m| m.status == 481)?;
     // Both hung up at once, or it was known on another try.
     let crossed = byes().any(|m| m.status == 0 && m.src == answer.src && m.cseq != answer.cseq);
-    if crossed || byes().any(|m| (200..300).contains(&m.status)) {
+    // What another target accepted before, which had taken the call as well, says nothing.
+    let is_known = |m: &Message| (200..300).contains(&m.status) && (m.src == answer.src || m.at_ns > answer.at_ns);
+    if crossed || byes().any(is_known) {
         return None;
     }
     let text = format!(

@@ -142,17 +142,37 @@ pub fn retransmission_storm(case: &Case<'_>) -> Option<Verdict> {
     }
     let call = case.call;
     let again = |m: &Message| m.flags & Message::RETRANSMISSION != 0 && m.status == 0 && m.method == method;
+    // On one hop, and not to a target that is of no account.
+    let all = || call.ladder.messages.iter().filter(|m| again(m) && !was_asked_in_vain(call, m));
+    let on_hop = |of: &Message| all().filter(|m| (m.src, m.dst, m.cseq) == (of.src, of.dst, of.cseq)).count();
+    let worst = all().map(|m| (on_hop(m), m)).reduce(|worst, other| if other.0 > worst.0 { other } else { worst });
+    let repeats = match worst {
+        Some((repeats, _)) if call.ladder.not_kept == 0 => u32::try_from(repeats).unwrap_or(u32::MAX),
+        // A ladder that is full does not show them all.
+        _ if call.ladder.not_kept > 0 => repeats,
+        _ => return None,
+    };
+    if repeats < STORM_REPEATS {
+        return None;
+    }
     let evidence = packets_of(call, again);
-    let first = call.ladder.messages.iter().find(|m| again(m));
     let end = |at: Option<u8>| at.and_then(|h| call.ladder.hosts.get(usize::from(h))).map(ToString::to_string);
     let text = format!(
         "Retransmission storm: {} sent the same {} to {} {} times; its answer does not arrive.",
-        end(first.map(|m| m.src)).unwrap_or_default(),
+        end(worst.map(|(_, m)| m.src)).unwrap_or_default(),
         Message::METHODS.get(usize::from(method)).copied().unwrap_or("request"),
-        end(first.map(|m| m.dst)).unwrap_or_default(),
+        end(worst.map(|(_, m)| m.dst)).unwrap_or_default(),
         repeats + 1
     );
     verdict("retransmission-storm", text, evidence)
+}
+
+/// An INVITE to a target that says nothing at all while another one takes the call, or rings: a registration that is
+/// left over. The caller hears nothing of it.
+fn was_asked_in_vain(call: &Call, invite: &Message) -> bool {
+    let says_nothing = || call.ladder.messages.iter().all(|m| m.src != invite.dst);
+    let goes_on = call.ringing_ns.or(call.answer_ns).is_some();
+    invite.method == Method::Invite as u8 && goes_on && says_nothing()
 }
 
 pub fn early_hangup(case: &Case<'_>) -> Option<Verdict> {

@@ -146,6 +146,7 @@ fn sorted(mut rows: Rows) -> Rows {
     rows
 }
 
+/// Reads it live, with several numbers of lanes, and demands the rows that it gives as a file.
 pub fn compare(file: &Path) {
     let expected = sorted(from_file(file));
     assert!(!expected.calls.is_empty());

@@ -19,3 +19,4 @@ mod turn;
 mod unreachable;
 mod unread;
 mod world;
+mod worlds;

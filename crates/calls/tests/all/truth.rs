@@ -63,7 +63,7 @@ fn name_of<T: serde::Serialize>(value: T) -> String {
     serde_json::to_value(value).unwrap().as_str().unwrap_or_default().to_owned()
 }
 
-fn state_name(state: CallState) -> String {
+pub fn state_name(state: CallState) -> String {
     match state {
         CallState::Attempted => "attempted",
         CallState::Trying => "trying",

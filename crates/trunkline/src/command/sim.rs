@@ -4,7 +4,7 @@ use crate::bar::Bar;
 use crate::failure::Failure;
 use crate::output::{cannot_write, create};
 use crate::show::figure;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use serde_json::Value;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,12 +16,14 @@ use trunkline_sim::{Preset, Settings};
 #[command(after_help = "Examples:\n  \
     trunkline sim -w demo.pcap --truth demo.jsonl    something of everything\n  \
     trunkline sim --preset impaired --calls 1000 -w - | trunkline read -\n  \
+    trunkline sim --preset mixed --calls 100000 -w - | trunkline read -\n  \
+    trunkline sim --preset mixed --faults 0.3 -w mixed.pcap --truth mixed.jsonl\n  \
     trunkline sim --set impairments.loss_max=0.1 --set media=true -w lossy.pcap\n  \
     trunkline sim --settings                         all settings, as JSON\n\n\
     The same settings make the same octets on every machine.")]
 pub struct Sim {
     /// Ready-made settings to begin with
-    #[arg(long, default_value = "demo", value_parser = PossibleValuesParser::new(Preset::ALL.map(|(name, _)| name)))]
+    #[arg(long, default_value = "demo", value_parser = presets())]
     preset: String,
     /// The seed of all that is random
     #[arg(long, value_name = "N")]
@@ -54,6 +56,10 @@ pub struct Sim {
     /// What really happened, one JSON object a line
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     truth: Option<PathBuf>,
+}
+
+fn presets() -> PossibleValuesParser {
+    PossibleValuesParser::new(Preset::ALL.map(|(name, preset)| PossibleValue::new(name).help(preset.about())))
 }
 
 impl Sim {
