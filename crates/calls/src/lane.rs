@@ -377,10 +377,11 @@ impl Lane {
     pub fn notice(&mut self, number: u64, notice: &Notice) {
         match notice {
             Notice::Announce(announcement) => {
-                let superseded = self.directory.announce(announcement);
-                for at in superseded {
+                // While their calls still name the endpoint: other calls may have a share in them.
+                for at in self.directory.superseded(announcement) {
                     self.finish_stream(at);
                 }
+                self.directory.announce(announcement);
                 self.claim(announcement);
                 self.adopt(announcement);
                 self.explain(announcement);

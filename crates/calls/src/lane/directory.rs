@@ -94,8 +94,15 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Learns an endpoint. Gives the streams of calls that are over and used it: its ports are in use again.
-    pub fn announce(&mut self, a: &Announcement) -> Vec<u32> {
+    /// Streams of calls that are over and used an endpoint that another call announces: its ports are in use again.
+    pub fn superseded(&self, a: &Announcement) -> Vec<u32> {
+        let others = self.named(&a.endpoint).iter().filter(|m| m.serial != a.serial);
+        let over = others.filter_map(|m| self.calls.get(&m.serial)).filter(|call| call.until_ns != i64::MAX);
+        over.flat_map(|call| &call.streams).copied().collect()
+    }
+
+    /// Learns an endpoint; forgets it of calls that are over.
+    pub fn announce(&mut self, a: &Announcement) {
         // What is not there yet is put in whole: to look at a thing that was just written is to wait for the memory.
         match self.calls.entry(a.serial) {
             Entry::Occupied(mut call) => call.get_mut().add(a),
@@ -115,10 +122,9 @@ impl Directory {
             Entry::Occupied(mappings) => mappings,
             Entry::Vacant(place) => {
                 place.insert(smallvec![mapping]);
-                return Vec::new();
+                return;
             }
         };
-        let mut superseded = Vec::new();
         mappings.get_mut().retain(|m| {
             if m.serial == a.serial {
                 if a.kind == sdp::Kind::Image {
@@ -128,17 +134,9 @@ impl Directory {
                 mapping.since_ns = mapping.since_ns.min(m.since_ns);
                 return false;
             }
-            match self.calls.get(&m.serial) {
-                Some(other) if other.until_ns == i64::MAX => true,
-                Some(over) => {
-                    superseded.extend_from_slice(&over.streams);
-                    false
-                }
-                None => false,
-            }
+            self.calls.get(&m.serial).is_some_and(|other| other.until_ns == i64::MAX)
         });
         mappings.get_mut().push(mapping);
-        superseded
     }
 
     /// Reads a little of what these notices will need. What is known of some ten thousand calls lies far from the
@@ -363,7 +361,10 @@ mod tests {
     }
 
     fn announce(d: &mut Directory, serial: Serial, party: Direction, endpoint: &str) -> Vec<u32> {
-        d.announce(&announcement(serial, party, endpoint, 0))
+        let announcement = announcement(serial, party, endpoint, 0);
+        let superseded = d.superseded(&announcement);
+        d.announce(&announcement);
+        superseded
     }
 
     fn announcement(serial: Serial, party: Direction, endpoint: &str, at_ns: i64) -> Announcement {

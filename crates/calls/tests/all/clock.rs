@@ -287,7 +287,8 @@ fn without_rtp_a_step_back_is_told_and_a_step_forward_is_not_known() {
     assert_eq!(found.calls.len(), case.rows.calls.len());
     let mut across = 0;
     for (found, right) in found.calls.iter().zip(&case.rows.calls) {
-        assert_eq!((found.state, &found.verdict), (CallState::Completed, &None));
+        let kind = found.verdict.as_ref().map(|verdict| verdict.kind.as_str());
+        assert!(matches!((found.state, kind), (CallState::Completed, None | Some("media-not-captured"))), "{kind:?}");
         // What lay between the two packets beside the step is not known.
         let lasted = |c: &Call| c.end_ns.unwrap() - c.answer_ns.unwrap();
         assert!((0..2 * SECOND_NS).contains(&(lasted(right) - lasted(found))), "{}", right.sip_call_id);

@@ -6,6 +6,7 @@ mod fax;
 mod forks;
 mod keys;
 mod kinds;
+mod legs;
 mod live;
 mod losses;
 mod over_tcp;

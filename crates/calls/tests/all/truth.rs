@@ -237,9 +237,11 @@ fn compare_events(m: &mut Mistakes, world: &World, rows: &Rows, calls: &HashMap<
 fn compare_verdicts(world: &World, rows: &Rows) {
     let mut m = Mistakes::default();
     let ours = by_call_id(rows);
+    // In a world of signalling alone, that is said of each call with audio: it is no fault of the call.
+    let heard = calls_of(world).any(|truth| !truth.streams.is_empty());
     for truth in calls_of(world) {
         let Some(call) = ours.get(truth.sip_call_id.as_str()) else { continue };
-        let got = call.verdict.as_ref().map(|v| v.kind.clone());
+        let got = call.verdict.as_ref().map(|v| v.kind.clone()).filter(|kind| heard || kind != "media-not-captured");
         let deserved: Vec<String> = truth.expect.iter().map(name_of).collect();
         let right = match &got {
             None => deserved.is_empty(),

@@ -120,6 +120,7 @@ fn nothing_is_wrong_in_mixed_worlds() {
 #[derive(Default)]
 struct Judged {
     planted: BTreeMap<String, (usize, usize)>,
+    missed: Vec<String>,
     wrong: Vec<String>,
 }
 
@@ -139,12 +140,16 @@ impl Judged {
         if let Some(planted) = planted.filter(|_| !deserved.is_empty()) {
             let (all, ours) = self.planted.entry(name_of(planted.kind)).or_default();
             (*all, *ours) = (*all + 1, *ours + usize::from(found));
+            if !found {
+                let calls = legs.iter().map(|(truth, _)| truth.sip_call_id.as_str());
+                self.missed.push(format!("{}: nothing, deserves {deserved:?}", calls.collect::<Vec<_>>().join(" ")));
+            }
         }
     }
 
     fn is_right(&self) {
         self.planted.iter().for_each(|(kind, (all, found))| println!("{kind}: {found} of {all}"));
-        self.wrong.iter().take(20).for_each(|wrong| println!("{wrong}"));
+        self.wrong.iter().chain(&self.missed).take(20).for_each(|wrong| println!("{wrong}"));
         assert!(self.wrong.is_empty(), "{} verdicts that nobody deserves", self.wrong.len());
         for (kind, (all, found)) in &self.planted {
             assert!(found * 100 >= all * RECALL_MIN, "{kind}: {found} of {all}");

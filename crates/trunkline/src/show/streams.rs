@@ -21,7 +21,7 @@ struct Figure {
 }
 
 /// All figures, in the order in which they are drawn. A figure that no stream has is left out.
-const FIGURES: [Figure; 26] = [
+const FIGURES: [Figure; 27] = [
     Figure { name: "from", of: |s| s.src.to_string(), style: plain },
     Figure { name: "to", of: |s| s.dst.to_string(), style: plain },
     Figure { name: "SSRC", of: |s| format!("0x{:08x}", s.ssrc), style: plain },
