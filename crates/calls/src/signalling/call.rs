@@ -6,7 +6,6 @@ use super::facts::Facts;
 use super::identity::Numbers;
 use super::invites::{Invite, Invites, Pending};
 use super::negotiation::Negotiation;
-use super::offer::Role;
 use super::remark::Remark;
 use super::talk::Talk;
 use super::told::Told;
@@ -246,22 +245,6 @@ impl Call {
     /// Which side sent the message: requests carry their sender's tag in From, responses the requester's.
     pub fn sender(&self, told: &Told<'_>) -> Direction {
         if (told.status() == 0) == self.dialogs.calls(told.tags.from) { Direction::Caller } else { Direction::Callee }
-    }
-
-    /// What the SDP of a message is (RFC 3264, RFC 6337 section 2): requests offer, responses answer, unless the INVITE
-    /// brought no offer; then a response brings it, and PRACK or ACK the answer.
-    pub fn role(&mut self, told: &Told<'_>) -> Role {
-        let asks = told.status() == 0;
-        match told.method {
-            Method::Invite if asks => {
-                self.negotiation.invites.note(told.tags.from, told.cseq);
-                Role::Offer
-            }
-            Method::Update if asks => Role::Offer,
-            Method::Invite if !self.negotiation.invites.has(told.tags.from, told.cseq) => Role::Offer,
-            Method::Prack if asks && !self.negotiation.invites.is_empty() => Role::Offer,
-            _ => Role::Answer,
-        }
     }
 
     /// Whether it matters of which dialog an ACK is.

@@ -1,13 +1,16 @@
 //! Offers of a call, laid against their answers (RFC 3264): which codecs each side may send, and which audio section of
 //! several is used.
 
+use super::call::Call;
 use super::dialogs::Numbered;
-use super::offer::{Audio, PayloadMaps};
+use super::offer::{Audio, PayloadMaps, Role};
+use super::told::Told;
 use crate::limits::OFFERS_PER_CALL_MAX;
 use crate::payload::PayloadMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use trunkline_store::row::Direction;
+use trunkline_wire::sip::Method;
 use trunkline_wire::{Endpoint, sdp};
 
 /// What a media section says of codecs.
@@ -88,5 +91,23 @@ impl Negotiation {
     /// Where the other side wants to receive the audio section that an answer takes, if it had offered several.
     pub fn audio_of_other(&self, by: Direction, index: usize) -> Option<Endpoint> {
         self.audio.iter().find(|(side, at, _)| *side != by && *at == index).map(|(_, _, endpoint)| *endpoint)
+    }
+}
+
+impl Call {
+    /// What the SDP of a message is (RFC 3264, RFC 6337 section 2): requests offer, responses answer, unless the INVITE
+    /// brought no offer; then a response brings it, and PRACK or ACK the answer.
+    pub fn role(&mut self, told: &Told<'_>) -> Role {
+        let asks = told.status() == 0;
+        match told.method {
+            Method::Invite if asks => {
+                self.negotiation.invites.note(told.tags.from, told.cseq);
+                Role::Offer
+            }
+            Method::Update if asks => Role::Offer,
+            Method::Invite if !self.negotiation.invites.has(told.tags.from, told.cseq) => Role::Offer,
+            Method::Prack if asks && !self.negotiation.invites.is_empty() => Role::Offer,
+            _ => Role::Answer,
+        }
     }
 }

@@ -172,8 +172,12 @@ pub fn unknown_dialog(case: &Case<'_>) -> Option<Verdict> {
     let call = case.call;
     let byes = || call.ladder.messages.iter().filter(|m| m.method == Method::Bye as u8);
     let answer = byes().find(|m| m.status == 481)?;
-    // Both hung up at once, or it was known on another try.
-    let crossed = byes().any(|m| m.status == 0 && m.src == answer.src && m.cseq != answer.cseq);
+    // Both hung up at once, or it was known on another try. What had its answer before is the BYE to another target.
+    let asked = |m: &&Message| m.status == 0 && m.dst == answer.src && m.cseq == answer.cseq;
+    let asked_ns = byes().find(asked).map_or(i64::MIN, |m| m.at_ns);
+    let had_answer =
+        |bye: &Message| byes().any(|m| m.status >= 200 && m.dst == bye.src && m.cseq == bye.cseq && m.at_ns < asked_ns);
+    let crossed = byes().any(|m| m.status == 0 && m.src == answer.src && m.cseq != answer.cseq && !had_answer(m));
     // What another target accepted before, which had taken the call as well, says nothing.
     let is_known = |m: &Message| (200..300).contains(&m.status) && (m.src == answer.src || m.at_ns > answer.at_ns);
     if crossed || byes().any(is_known) {
