@@ -280,6 +280,22 @@ fn latest(gists: &mut gists::Reader<'_>, parts: &[gists::Part]) -> Result<HashMa
     Ok(latest)
 }
 
+/// How long a part of a slice is that lies in one bucket: the whole slice where buckets are longer and none begins
+/// within one, or where there are none. Buckets of a quarter of an hour begin in the middle of slices of ten minutes.
+fn unit_of(length_ns: i64) -> i64 {
+    match length_ns {
+        0 => key::SLICE_NS,
+        shorter if shorter < key::SLICE_NS => shorter,
+        longer => {
+            let (mut unit, mut rest) = (key::SLICE_NS, longer % key::SLICE_NS);
+            while rest > 0 {
+                (unit, rest) = (rest, unit % rest);
+            }
+            unit
+        }
+    }
+}
+
 /// Sums of a slice by bucket.
 struct Sums {
     day: Day,
@@ -293,8 +309,7 @@ struct Sums {
 
 impl Sums {
     fn of(day: Day, slice_ns: i64, starts: (i64, i64), length_ns: i64) -> Self {
-        // Buckets that are longer than the slice, and none at all, are one sum.
-        let length_ns = if length_ns > 0 && length_ns < key::SLICE_NS { length_ns } else { key::SLICE_NS };
+        let length_ns = unit_of(length_ns);
         let first_ns = starts.0.div_euclid(length_ns) * length_ns;
         let is_whole = starts == (slice_ns, slice_ns + key::SLICE_NS);
         Sums { day, starts, is_whole, first_ns, length_ns, all: vec![] }
