@@ -85,7 +85,6 @@ impl Unread {
     /// it says something about media.
     #[inline]
     pub fn see(&mut self, packet: &Packet, class: Class, decoded: &Decoded, octets: &[u8]) -> bool {
-        let on_iax2 = |d: &Datagram| d.src_port == media_control::IAX2 || d.dst_port == media_control::IAX2;
         let is_read = match (class, decoded) {
             (Class::Rtp, Decoded::Udp(datagram)) => !on_iax2(datagram),
             (Class::OtherUdp, _) | (_, Decoded::Tcp(..) | Decoded::Sctp(_)) => false,
@@ -102,11 +101,7 @@ impl Unread {
             self.cut_to = self.cut_to.max(packet.captured);
         }
         match (class, decoded) {
-            (Class::Rtp, Decoded::Udp(datagram))
-                if datagram.src_port == media_control::IAX2 || datagram.dst_port == media_control::IAX2 =>
-            {
-                self.maybe_iax2(packet, datagram, octets);
-            }
+            (Class::Rtp, Decoded::Udp(datagram)) if on_iax2(datagram) => self.maybe_iax2(packet, datagram, octets),
             (Class::OtherUdp, Decoded::Udp(datagram)) => {
                 return self.datagram(packet, datagram, payload(datagram, octets));
             }
@@ -212,6 +207,11 @@ impl Unread {
         let least = |protocol| if protocol == Protocol::RtpLike { RTP_LIKE_MIN } else { 1 };
         Protocol::ALL.into_iter().zip(&self.rows).filter(move |(protocol, row)| row.packets >= least(*protocol))
     }
+}
+
+/// Whether it goes from or to the port of IAX2, whose full frames may look like RTP.
+fn on_iax2(datagram: &Datagram) -> bool {
+    datagram.src_port == media_control::IAX2 || datagram.dst_port == media_control::IAX2
 }
 
 /// What one packet carries above its transport, as far as it was captured.

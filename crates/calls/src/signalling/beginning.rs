@@ -57,7 +57,7 @@ impl Call {
 
     /// The INVITE that began it was seen after all: repeated, or captured out of order. Whether that is news.
     pub fn finds_beginning(&mut self, told: &Told<'_>) -> bool {
-        let found = self.beginning.joined && told.is_initial_invite();
+        let found = self.beginning.joined && told.begins;
         if found {
             self.beginning = Beginning::default();
         }

@@ -260,7 +260,7 @@ impl Call {
     /// Whether this is a request for another call with the same Call-ID: an INVITE outside a dialog that begins a
     /// transaction of its own, after the call has ended. What was refused may be tried again by the one who called.
     pub fn is_followed_by(&self, told: &Told<'_>) -> bool {
-        told.is_initial_invite()
+        told.begins
             && self.until_ns().is_some()
             && !self.invites.knows(told.transaction)
             && (self.bye_ns.is_some() || !self.dialogs.calls(told.tags.from))
@@ -268,7 +268,7 @@ impl Call {
 
     /// Notes an INVITE outside a dialog before anything is asked about its sender.
     pub fn note_caller(&mut self, told: &Told<'_>) {
-        if told.is_initial_invite() || self.messages.is_empty() {
+        if told.begins || self.messages.is_empty() {
             self.dialogs.called_by(told.tags.from);
         }
     }

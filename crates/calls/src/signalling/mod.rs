@@ -406,7 +406,7 @@ impl Signalling {
         call.note_caller(told);
         self.counters.calls += u64::from(call.finds_beginning(told));
         call.note_troubles(message, told);
-        if told.is_initial_invite() {
+        if told.begins {
             call.note_numbers(message);
         }
         let mut remark = Remark::of(message, told, &mut self.remark);
@@ -444,7 +444,7 @@ impl Signalling {
         self.next_serial += 1;
         let mut call = self.spare.pop().unwrap_or_default();
         call.begin((serial, hash), (call_id, message), from, told, self.timeline.clock_ns(from.at_ns));
-        match told.is_initial_invite() {
+        match told.begins {
             true => self.counters.calls += 1,
             false => {
                 self.counters.joined += 1;

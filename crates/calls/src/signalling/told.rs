@@ -26,12 +26,6 @@ pub struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// Whether it is an INVITE that begins a dialog.
-    #[inline]
-    pub fn is_initial_invite(&self) -> bool {
-        self.begins
-    }
-
     /// Status of a response, 0 for a request.
     pub fn status(&self) -> u16 {
         match *self.start {
