@@ -11,7 +11,8 @@
 //!   delays and of the models of buffers. A step of transit of ten seconds or more is a new origin of the sender's
 //!   timestamps and enters neither jitter nor histogram; so is a smaller one that the network cannot have caused
 //!   (`stream/timing.rs`): these are counted as `timestamp_jumps`.
-//! - **Restarts.** A jump of 3000 numbers forward or beyond the window backward (or of more than 100 backward with a
+//! - **Restarts.** A jump of 3000 numbers forward (unless by its timestamp and by the clock just the time passed in
+//!   which so many are sent: these are missing) or beyond the window backward (or of more than 100 backward with a
 //!   timestamp that is more than a second old, or newer than the last) is a stray packet until the next one follows it
 //!   in sequence; then the sender has restarted (RFC 3550 A.1). So is a jump of five numbers or more in less than a
 //!   quarter of the time that they take to send. The stream goes on: `expected` is the sum over the runs of numbers,
@@ -25,7 +26,7 @@ use gaps::Gaps;
 use pace::{Pace, Speech};
 use reports::{Here, Reports};
 use score::IntervalMean;
-use sequences::{Arrival, Sequences};
+use sequences::{Arrival, Clocked, Sequences};
 use sound::Quiet;
 use spells::{Spells, since};
 use std::sync::Arc;
@@ -128,6 +129,32 @@ enum Kind {
     Noise,
 }
 
+/// The time of a packet, laid against its number when that is not the next.
+struct Now<'a> {
+    timing: &'a Timing,
+    pace: &'a Pace,
+    kind: Kind,
+    at_ns: i64,
+    timestamp: u32,
+}
+
+impl Now<'_> {
+    /// Milliseconds of a packet, 0 where packets need not be of equal length.
+    fn packet_ms(&self) -> f64 {
+        if matches!(self.kind, Kind::Speech | Kind::Noise) { self.pace.packet_ms().into() } else { 0.0 }
+    }
+}
+
+impl Clocked for Now<'_> {
+    fn doubts(&self, by: i32) -> bool {
+        self.timing.doubts(self.at_ns, self.timestamp, self.packet_ms(), by)
+    }
+
+    fn counts(&self, ahead: u16) -> Option<u32> {
+        self.timing.counts(self.at_ns, self.timestamp, self.packet_ms(), ahead)
+    }
+}
+
 /// What few streams have.
 #[derive(Clone, Debug, Default)]
 struct Rare {
@@ -211,11 +238,8 @@ impl Analyzer {
         if header.payload_type != self.payload_type {
             self.change_payload(header.payload_type);
         }
-        let (timing, pace, kind) = (&self.timing, &self.pace, self.kind);
-        let is_even = matches!(kind, Kind::Speech | Kind::Noise);
-        let packet_ms = || if is_even { pace.packet_ms().into() } else { 0.0 };
-        let doubted = |by| timing.doubts(at_ns, header.timestamp, packet_ms(), by);
-        let arrival = self.sequences.arrive(header.sequence, doubted);
+        let now = Now { timing: &self.timing, pace: &self.pace, kind: self.kind, at_ns, timestamp: header.timestamp };
+        let arrival = self.sequences.arrive(header.sequence, &now);
         if arrival == Arrival::Next || self.irregular(at_ns, header.sequence, arrival) {
             self.distinct(at_ns, header, payload, payload_wire, arrival);
         }

@@ -16,7 +16,9 @@
 //!
 //! **Hole.** No stream at all was heard for [`HOLE_WINDOWS`] windows, and then [`HOLE_STREAMS_MIN`] streams go on with
 //! numbers missing, among them both directions between two addresses: no fault of a network takes both, unless it sits
-//! where we listen. Senders that were silent by themselves (hold, silence suppression) lack no numbers.
+//! where we listen. Senders that were silent by themselves (hold, silence suppression) lack no numbers. A call that is
+//! alone has two streams: they are enough where nothing was heard for more than [`LONE_WINDOWS`], and both stop and go
+//! on within [`EDGE_WINDOWS`] of each other.
 //!
 //! A silence that begins in the midst of steady traffic is remembered, too, though no stream of before goes on after
 //! it: a call that nothing was heard of meanwhile cannot be said to be without audio.
@@ -34,6 +36,11 @@ pub const PATIENCE_NS: i64 = 2_000_000_000;
 pub const HOLE_WINDOWS: i64 = 5;
 /// Streams that go on after a hole with numbers missing, at least.
 pub const HOLE_STREAMS_MIN: usize = 4;
+/// Windows without any RTP after which both directions of one call are enough: a second. In a shorter time two paths
+/// may well lose each a run of packets.
+pub const LONE_WINDOWS: i64 = 25;
+/// Both of them stop, and go on, within so many windows of the silence.
+pub const EDGE_WINDOWS: i64 = 2;
 /// Pairs of addresses that lose something at once, at least.
 pub const PAIRS_MIN: usize = 4;
 /// Chance of independent losses below which they are not believed to be independent.
@@ -327,9 +334,12 @@ impl Watch {
         self.long.retain(|h| h.gap.to_ns >= start_of(before));
         let over = |h: &&Hit| h.gap.from_ns < start_of(before + 1) && h.gap.to_ns >= start_of(at);
         let over: Vec<Hit> = self.long.iter().filter(over).copied().collect();
-        let ways: BTreeSet<_> = over.iter().map(|h| (h.src, h.dst)).collect();
-        let both = ways.iter().any(|(src, dst)| src != dst && ways.contains(&(*dst, *src)));
-        if over.len() < HOLE_STREAMS_MIN || !both {
+        let at_once = |h: &&Hit| {
+            h.gap.from_ns >= start_of(before - EDGE_WINDOWS) && h.gap.to_ns < start_of(at + 1 + EDGE_WINDOWS)
+        };
+        let many = over.len() >= HOLE_STREAMS_MIN && both_ways(over.iter());
+        let lone = || at.saturating_sub(before) > LONE_WINDOWS && both_ways(over.iter().filter(at_once));
+        if !many && !lone() {
             return false;
         }
         self.close();
@@ -435,6 +445,12 @@ impl Usual {
         let (mean, seen) = (rate * packets as f64, pairs as f64);
         seen > mean && seen - mean + seen * (mean / seen).ln() <= CHANCE_MAX.ln()
     }
+}
+
+/// Among them are both directions between two addresses.
+fn both_ways<'a>(hits: impl Iterator<Item = &'a Hit>) -> bool {
+    let ways: BTreeSet<_> = hits.map(|h| (h.src, h.dst)).collect();
+    ways.iter().any(|(src, dst)| src != dst && ways.contains(&(*dst, *src)))
 }
 
 /// How many pairs of addresses there are, whoever of the two sent.

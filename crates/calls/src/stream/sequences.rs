@@ -7,8 +7,8 @@
 /// Sequence numbers below the highest for which it is known whether they arrived.
 pub const WINDOW: u32 = 1024;
 
-/// A jump forward of this many numbers or more is suspect (RFC 3550 A.1). A shorter one is, too, where no time passed
-/// in which the packets between can have been sent.
+/// A jump forward of this many numbers or more is suspect (RFC 3550 A.1), unless just the time passed in which the
+/// packets between are sent. A shorter one is, too, where no such time passed.
 pub const DROPOUT_MAX: u16 = 3000;
 
 /// A packet that is this many numbers behind and old by its timestamp as well is suspect (RFC 3550 A.1).
@@ -20,7 +20,7 @@ pub(super) enum Arrival {
     /// Next in sequence.
     Next,
     /// After a gap, by so many numbers.
-    Ahead(u16),
+    Ahead(u32),
     /// After a higher number, for the first time.
     Reordered,
     /// A number that arrived before: a copy, whatever the packet carries.
@@ -35,7 +35,7 @@ pub(super) enum Arrival {
 impl Arrival {
     /// By how many numbers the sender counted on since the packet before, if that is known.
     #[inline]
-    pub(super) fn numbers(self) -> Option<u16> {
+    pub(super) fn numbers(self) -> Option<u32> {
         match self {
             Arrival::Next => Some(1),
             Arrival::Ahead(by) => Some(by),
@@ -44,6 +44,16 @@ impl Arrival {
             _ => None,
         }
     }
+}
+
+/// What time says of a number that is not the next.
+pub(super) trait Clocked {
+    /// Asked about a number so far ahead of the highest or, below zero, behind it: whether time speaks against counting
+    /// from it, since nothing can be missing, or nothing can be that late.
+    fn doubts(&self, by: i32) -> bool;
+
+    /// How many numbers ahead it is, if just the time passed in which so many are sent; `ahead` without wraps.
+    fn counts(&self, ahead: u16) -> Option<u32>;
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -138,12 +148,11 @@ impl Sequences {
         }
     }
 
-    /// Takes a packet's number. `doubted` says, when asked about a number so far ahead of the highest or, below zero,
-    /// behind it, whether time speaks against counting from it: nothing can be missing, or nothing can be that late.
+    /// Takes a packet's number.
     #[inline]
-    pub(super) fn arrive(&mut self, sequence: u16, doubted: impl FnOnce(i32) -> bool) -> Arrival {
+    pub(super) fn arrive(&mut self, sequence: u16, clocked: &impl Clocked) -> Arrival {
         if sequence.wrapping_sub(self.highest as u16) != 1 {
-            return self.out_of_sequence(sequence, doubted);
+            return self.out_of_sequence(sequence, clocked);
         }
         self.highest += 1;
         let (word, bit) = place(self.highest);
@@ -209,23 +218,27 @@ impl Sequences {
     }
 
     #[cold]
-    fn out_of_sequence(&mut self, sequence: u16, doubted: impl FnOnce(i32) -> bool) -> Arrival {
+    fn out_of_sequence(&mut self, sequence: u16, clocked: &impl Clocked) -> Arrival {
         let ahead = sequence.wrapping_sub(self.highest as u16);
         let behind = ahead.wrapping_neg();
+        if let Some(ahead) = clocked.counts(ahead) {
+            return self.ahead(ahead);
+        }
         if ahead > 0 && ahead < DROPOUT_MAX {
-            if doubted(ahead.into()) {
-                return self.stray(sequence);
-            }
-            self.skip(u64::from(ahead));
-            self.distinct += 1;
-            self.suspect = None;
-            return Arrival::Ahead(ahead);
+            return if clocked.doubts(ahead.into()) { self.stray(sequence) } else { self.ahead(ahead.into()) };
         }
         let near = u32::from(behind) < WINDOW && u64::from(behind) < self.highest;
-        if near && (behind <= MISORDER_MAX || !doubted(-i32::from(behind))) {
+        if near && (behind <= MISORDER_MAX || !clocked.doubts(-i32::from(behind))) {
             return self.behind(u64::from(behind));
         }
         self.stray(sequence)
+    }
+
+    fn ahead(&mut self, ahead: u32) -> Arrival {
+        self.skip(ahead.into());
+        self.distinct += 1;
+        self.suspect = None;
+        Arrival::Ahead(ahead)
     }
 
     fn stray(&mut self, sequence: u16) -> Arrival {
@@ -300,12 +313,36 @@ fn place(number: u64) -> (usize, u64) {
 mod tests {
     use super::*;
 
+    /// Doubts what is behind, or all; and so many numbers passed since the packet before, if that is known.
+    struct Told(bool, Option<u32>);
+
+    impl Clocked for Told {
+        fn doubts(&self, by: i32) -> bool {
+            self.0 || by < 0
+        }
+
+        fn counts(&self, ahead: u16) -> Option<u32> {
+            self.1.filter(|numbers| *numbers as u16 == ahead)
+        }
+    }
+
     fn feed(numbers: &[u16]) -> Sequences {
         let mut s = Sequences::new(numbers[0]);
         for &n in numbers {
-            s.arrive(n, |by| by < 0);
+            s.arrive(n, &Told(false, None));
         }
         s
+    }
+
+    #[test]
+    fn a_long_gap_is_one_where_its_time_passed() {
+        for (number, passed, missing) in [(7001, 7000, 6999), (65_000, 64_999, 64_998), (51, 131_122, 131_121)] {
+            let mut s = feed(&[0, 1]);
+            assert_eq!(s.arrive(number, &Told(false, Some(passed))), Arrival::Ahead(passed));
+            let judged = s.judged();
+            assert_eq!((s.missing(), s.restarts, judged.bursts, judged.runs[9]), (missing, 0, 1, 1));
+            assert_eq!(s.arrive(number + 1, &Told(true, None)), Arrival::Next);
+        }
     }
 
     #[test]
@@ -335,7 +372,8 @@ mod tests {
     #[test]
     fn a_short_jump_without_time_is_a_restart_too() {
         let mut s = Sequences::new(100);
-        let told: Vec<_> = [100u16, 101, 801, 802, 803, 102, 103].iter().map(|n| s.arrive(*n, |_| true)).collect();
+        let told: Vec<_> =
+            [100u16, 101, 801, 802, 803, 102, 103].iter().map(|n| s.arrive(*n, &Told(true, None))).collect();
         assert_eq!(told[2..5], [Arrival::Stray, Arrival::Restart, Arrival::Next]);
         assert_eq!(told[5..], [Arrival::Stray, Arrival::Restart]);
         assert_eq!((s.expected(), s.distinct, s.missing(), s.restarts, s.strays), (7, 7, 0, 2, 0));

@@ -6,6 +6,7 @@
 //! holds a packet time of media, whatever the network does), timestamps that run ahead of the fastest way, and a rise
 //! of transit after which packets go on in step instead of coming at once.
 
+use super::sequences::DROPOUT_MAX;
 use smallvec::SmallVec;
 use trunkline_audio::playout::Playout;
 use trunkline_store::row::Transit;
@@ -48,6 +49,9 @@ const DELAY_MAX_MS: f64 = 2000.0;
 
 /// Fewer numbers that are skipped are always taken to be lost.
 const SKIPPED_MIN: i32 = 5;
+
+/// Sequence numbers until they begin anew (RFC 3550 section 5.1).
+const NUMBERS: f64 = 65_536.0;
 
 /// Age of a timestamp, milliseconds, that makes a packet far behind a sign of a restart.
 const OLD_MS: f64 = 1000.0;
@@ -178,6 +182,22 @@ impl Timing {
         let (passed_ms, due_ms) = (self.since_ms(at_ns), f64::from(by) * packet_ms);
         let is_short = |ms: f64| ms < due_ms / 4.0 || 1.5 * ms + DELAY_MAX_MS < due_ms;
         is_short(passed_ms) && (is_short(age_ms) || self.is_too_early(passed_ms - age_ms))
+    }
+
+    /// How many numbers a packet is ahead, whose number without wraps is `ahead`, if by its timestamp and by the clock
+    /// so many packets are sent in the time that passed: [`DROPOUT_MAX`] or more. `packet_ms` as in `doubts`.
+    #[cold]
+    pub(super) fn counts(&self, at_ns: i64, timestamp: u32, packet_ms: f64, ahead: u16) -> Option<u32> {
+        let passed_ms = self.since_ms(at_ns);
+        let at_pace = self.figures.jitter < 0.9 * packet_ms;
+        if self.tick_ms == 0.0 || self.state == State::Begin || !at_pace {
+            return None;
+        }
+        let wraps = ((passed_ms / packet_ms - f64::from(ahead)) / NUMBERS).round().max(0.0);
+        let numbers = f64::from(ahead) + wraps * NUMBERS;
+        let agrees = |ms: f64| (ms - numbers * packet_ms).abs() <= DELAY_MAX_MS;
+        (numbers >= f64::from(DROPOUT_MAX) && agrees(passed_ms) && agrees(self.age_ms(timestamp)))
+            .then_some(numbers as u32)
     }
 
     fn since_ms(&self, at_ns: i64) -> f64 {

@@ -87,6 +87,19 @@ fn silence_of_all_with_numbers_missing_both_ways_is_a_hole() {
     assert_eq!(found(&mut after_quiet(100, 1000), Vec::new(), 1050..1200), []);
 }
 
+#[test]
+fn both_directions_of_one_call_are_enough_in_a_long_silence() {
+    let from = start_of(1000) - 3 * MS;
+    let lost = |windows: i64, late_ns: [i64; 2]| {
+        let to = start_of(1000 + windows) + 5 * MS;
+        let late = hole(from - late_ns[0], to + late_ns[1], 101, 1);
+        found(&mut after_quiet(2, 1000), vec![hole(from, to, 1, 101), late], 1000 + windows..1100 + windows).len()
+    };
+    assert_eq!([20, 24, 25, 200].map(|windows| lost(windows, [0; 2])), [0, 0, 1, 1]);
+    // One of them stopped well before, or goes on later.
+    assert_eq!((lost(50, [30 * MS, 70 * MS]), lost(50, [150 * MS, 0]), lost(50, [0, 150 * MS])), (1, 0, 0));
+}
+
 fn hole(from: i64, to: i64, src: u8, dst: u8) -> Hit {
     let gap = Gap::new(from - 1, to + 1, 100);
     Hit { known_ns: to + 400 * MS, src: address(src), dst: address(dst), gap, source: 0 }

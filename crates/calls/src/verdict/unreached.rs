@@ -3,7 +3,7 @@
 use super::audio::{HEARD_MIN, PARTIES, audio_expected, role, sdp_packets, talk_ns};
 use super::{Case, seconds, verdict};
 use crate::signalling::Unreached;
-use trunkline_store::row::Verdict;
+use trunkline_store::row::{Stream, Verdict};
 use trunkline_wire::icmp::{Reason, Unreachable};
 
 /// Media that does not arrive for as long as this is no matter of its first or last packets.
@@ -16,7 +16,7 @@ pub fn invite<'a>(case: &'a Case<'_>) -> Option<&'a Unreached> {
     case.facts.troubles.as_ref()?.unreached.as_ref()
 }
 
-/// `ICMP from 192.0.2.9 says "port unreachable": no program listens on 192.0.2.9:5060`.
+/// `ICMP from 192.0.2.9 says "port unreachable": no program listens on 192.0.2.9:5060, or a filter there refuses it`.
 pub fn told(what: &Unreachable) -> String {
     format!("ICMP from {} says \"{}\": {}", what.by, what.reason, meaning(what))
 }
@@ -24,7 +24,9 @@ pub fn told(what: &Unreachable) -> String {
 fn meaning(what: &Unreachable) -> String {
     let Unreachable { by, to, .. } = what;
     match what.reason {
-        Reason::Port => format!("no program listens on {to}"),
+        Reason::Port if by == &to.address => format!("no program listens on {to}, or a filter there refuses packets"),
+        // Filters refuse so as well (RFC 1812 section 5.2.7.1 leaves it to the host alone).
+        Reason::Port => format!("a filter on the way refuses packets to {to}, or no program listens behind it"),
         Reason::Host => format!("the host {} is down, or is not there", to.address),
         Reason::Network => format!("{by} knows no way to {}", to.address),
         Reason::Prohibited => format!("a filter forbids packets to {to}"),
@@ -37,7 +39,10 @@ fn meaning(what: &Unreachable) -> String {
 /// What to check first.
 pub fn check(what: &Unreachable) -> &'static str {
     match what.reason {
-        Reason::Port => "Check whether the program runs there, and on which address and port.",
+        Reason::Port if what.by == what.to.address => {
+            "Check whether the program runs there, and on which address and port, then the filter of that host."
+        }
+        Reason::Port => "Check the filter of the host that says so, then whether the program runs there.",
         Reason::Host | Reason::Network => "Check that host, and the routes to it.",
         Reason::Prohibited => "Check the rules of that filter.",
         Reason::TooBig => "Check whether the sender heeds the message, or send it over TCP.",
@@ -57,9 +62,15 @@ fn lasting<'a>(case: &'a Case<'_>, party: usize, talk_ns: i64) -> Option<&'a Unr
     of.map(|(_, u)| u).find(|u| {
         let sent = || case.call.streams.iter().filter(|s| s.direction == PARTIES[party] && s.packets >= HEARD_MIN);
         let there = |src, dst| (src, dst) == (u.what.from, u.what.to);
-        // What goes elsewhere as well may be heard there.
-        sent().any(|s| there(s.src, s.dst)) && sent().all(|s| there(s.src, s.dst))
+        // What goes elsewhere as well may be heard there; and what a receiver says that it has, has arrived.
+        sent().any(|s| there(s.src, s.dst)) && sent().all(|s| there(s.src, s.dst)) && !sent().any(is_received)
     })
+}
+
+/// By the receiver's reports more than half of it arrived.
+fn is_received(stream: &Stream) -> bool {
+    let told = &stream.rtcp;
+    told.receiver_reports > 0 && told.passed >= HEARD_MIN && told.lost_after_tap < told.passed / 2
 }
 
 /// One side sends, and its packets do not arrive where the other one asked for them.

@@ -4,6 +4,7 @@ mod captures;
 mod clock;
 mod fax;
 mod forks;
+mod holes;
 mod keys;
 mod kinds;
 mod legs;
