@@ -27,6 +27,7 @@ pub use aside::Beside;
 use candidate::{Candidates, Held};
 use core::hash::{BuildHasher, Hasher};
 use directory::{Directory, Owner, opposite};
+use hands::Over;
 pub use handshakes::Handshake;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use reports::Received;
@@ -173,6 +174,7 @@ pub struct Lane {
     candidates: Candidates,
     directory: Directory,
     aside: Option<Box<Aside>>,
+    over: Over,
     plain: Arc<PayloadMap>,
     hasher: DefaultHashBuilder,
     output: LaneOutput,
@@ -197,6 +199,7 @@ impl Default for Lane {
             candidates: Candidates::default(),
             directory: Directory::default(),
             aside: None,
+            over: Over::default(),
             plain: PayloadMap::standard(),
             hasher: DefaultHashBuilder::default(),
             output: LaneOutput::default(),
@@ -268,6 +271,9 @@ impl Lane {
         let at = *self.by_key.find(hash, |at| streams[*at as usize].as_ref().is_some_and(|s| s.key == *key))?;
         let tracked = self.streams[at as usize].as_ref()?;
         let silent = tracked.owner.is_none() && at_ns.saturating_sub(tracked.last_ns) > STREAM_SILENCE_NS;
+        if at_ns > tracked.until_ns {
+            self.over.add(tracked);
+        }
         if at_ns > tracked.until_ns || silent {
             self.finish_stream(at);
             return None;
@@ -277,7 +283,8 @@ impl Lane {
 
     /// Takes a packet of no known stream; `slot` is the place of its flow, or of that around it.
     fn unknown(&mut self, packet: &MediaPacket<'_>, media: &rtp::Packet<'_>, key: &Key, hash: u64, slot: usize) {
-        if let Some(owner) = self.directory.owner(key.from, key.to, packet.at_ns) {
+        let owner = self.directory.owner(key.from, key.to, packet.at_ns);
+        if let Some(owner) = owner.filter(|owner| !self.is_of_earlier(key, owner, packet.at_ns)) {
             let held = Held::new(packet, media);
             if let Some(at) = self.begin(key, hash, &held, Some(owner)) {
                 self.follow(at, packet, media);
@@ -379,6 +386,9 @@ impl Lane {
             Notice::Announce(announcement) => {
                 // While their calls still name the endpoint: other calls may have a share in them.
                 for at in self.directory.superseded(announcement) {
+                    if let Some(tracked) = self.streams[at as usize].as_deref() {
+                        self.over.add(tracked);
+                    }
                     self.finish_stream(at);
                 }
                 self.directory.announce(announcement);

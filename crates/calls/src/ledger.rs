@@ -6,12 +6,13 @@
 //! for streams that nobody reports about, the greater of the other two. What the recorder could not keep was analysed
 //! before: it takes nothing off the figures.
 
+mod held;
 mod kept;
 
 use crate::lane::{Beside, Carrier};
 use crate::signalling::Facts;
 use crate::stream::{Gap, Scoring, Sound, Typed};
-use crate::tap::Kind;
+use crate::tap::{Blind, Kind};
 use crate::verdict::counted;
 use core::ops::RangeInclusive;
 use trunkline_capture::CaptureLoss;
@@ -113,11 +114,12 @@ pub fn ledger(call: &mut Call, case: &Case<'_>, losses: &Losses) -> Tap {
     let dropped = drops.iter().map(|d| d.packets).sum();
     let mut sums = Sums::default();
     for (stream, evidence) in call.streams.iter_mut().zip(case.evidence) {
+        held::leave_out(stream, evidence, &case.facts.changes);
         sums.add(stream, evidence, &blind, &mut drops);
     }
     let tap = match talk(call) {
         Some(talk) => Tap {
-            blind_ns: blind.overlap_ns(&talk).max(losses.watch.silent_ns(*talk.start(), *talk.end(), case.deadline_ns)),
+            blind_ns: blind.overlap_ns(&talk).max(unheard_ns(case, losses, &talk)),
             dropped_in_talk: drops.iter().map(|d| d.within(&talk)).sum(),
             unseen: unseen(call, case),
             ..Tap::default()
@@ -210,7 +212,11 @@ struct Blinds {
 
 impl Blinds {
     fn of(call: &Call, case: &Case<'_>, losses: &Losses) -> Self {
-        let all: Vec<_> = losses.watch.blind(call.start_ns, call.last_ns, case.deadline_ns).collect();
+        let silent = held::silences(&case.facts.changes);
+        // Where neither side is to send, nothing is missed.
+        let agreed = |b: &&Blind| b.kind == Kind::Hole && silent.iter().any(|span| held::covers(*span, b));
+        let blind = losses.watch.blind(call.start_ns, call.last_ns, case.deadline_ns);
+        let all: Vec<_> = blind.filter(|b| !agreed(b)).collect();
         if all.is_empty() {
             return Blinds { holes: Vec::new(), all: Vec::new() };
         }
@@ -362,6 +368,8 @@ fn signalling_notes(call: &Call, case: &Case<'_>) -> Vec<String> {
         notes.push("the capture begins after the INVITE".to_owned());
     } else if case.facts.one_direction {
         notes.push("the capture holds no response to the call's requests: one direction alone".to_owned());
+    } else if case.facts.answer_unseen {
+        notes.push("the answer to its INVITE was not captured".to_owned());
     }
     let cut = call.ladder.messages.iter().filter(|m| m.flags & Message::CUT != 0).count();
     if cut > 0 {
@@ -383,6 +391,20 @@ fn unfinished(call: &Call, at_end: bool) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// How long nothing at all was heard although traffic was steady before, in a time in which one side at least was to
+/// send; nanoseconds.
+fn unheard_ns(case: &Case<'_>, losses: &Losses, talk: &RangeInclusive<i64>) -> i64 {
+    let silent_ns = |from: i64, to: i64| losses.watch.silent_ns(from, to, case.deadline_ns);
+    let all_ns = silent_ns(*talk.start(), *talk.end());
+    if all_ns == 0 {
+        return 0;
+    }
+    let spans = held::silences(&case.facts.changes);
+    let within = |(from, to): &(i64, i64)| (*from.max(talk.start()), *to.min(talk.end()));
+    let held = spans.iter().map(within).filter(|(from, to)| from < to);
+    all_ns - held.map(|(from, to)| silent_ns(from, to)).sum::<i64>()
 }
 
 /// When the parties could talk.

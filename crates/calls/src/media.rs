@@ -21,6 +21,8 @@ pub struct Announcement {
     pub party: Direction,
     /// Where.
     pub endpoint: Endpoint,
+    /// It did not say so: address translation may have made this of what it said. Calls that say it go before.
+    pub guessed: bool,
     /// Audio, video or other.
     pub kind: sdp::Kind,
     /// What the payload types mean to it.

@@ -23,10 +23,11 @@
 use crate::payload::PayloadMap;
 use events::Events;
 use gaps::Gaps;
+use now::Now;
 use pace::{Pace, Speech};
 use reports::{Here, Reports};
 use score::IntervalMean;
-use sequences::{Arrival, Clocked, Sequences};
+use sequences::{Arrival, Sequences};
 use sound::Quiet;
 use spells::{Spells, since};
 use std::sync::Arc;
@@ -40,6 +41,7 @@ use trunkline_wire::rtp::{Event, Header};
 
 mod events;
 mod gaps;
+mod now;
 mod pace;
 mod report;
 mod reports;
@@ -79,6 +81,8 @@ pub struct Analyzer {
     last_ns: i64,
     /// When the last packet with a payload came.
     sound_ns: i64,
+    /// Length of the last packet's payload.
+    last_octets: u32,
     first_ns: i64,
     media_ticks: i64,
     codec: Option<&'static Codec>,
@@ -129,32 +133,6 @@ enum Kind {
     Noise,
 }
 
-/// The time of a packet, laid against its number when that is not the next.
-struct Now<'a> {
-    timing: &'a Timing,
-    pace: &'a Pace,
-    kind: Kind,
-    at_ns: i64,
-    timestamp: u32,
-}
-
-impl Now<'_> {
-    /// Milliseconds of a packet, 0 where packets need not be of equal length.
-    fn packet_ms(&self) -> f64 {
-        if matches!(self.kind, Kind::Speech | Kind::Noise) { self.pace.packet_ms().into() } else { 0.0 }
-    }
-}
-
-impl Clocked for Now<'_> {
-    fn doubts(&self, by: i32) -> bool {
-        self.timing.doubts(self.at_ns, self.timestamp, self.packet_ms(), by)
-    }
-
-    fn counts(&self, ahead: u16) -> Option<u32> {
-        self.timing.counts(self.at_ns, self.timestamp, self.packet_ms(), ahead)
-    }
-}
-
 /// What few streams have.
 #[derive(Clone, Debug, Default)]
 struct Rare {
@@ -187,6 +165,7 @@ impl Analyzer {
             octets: 0,
             last_ns: at_ns,
             sound_ns: at_ns,
+            last_octets: 0,
             first_ns: at_ns,
             media_ticks: 0,
             codec: None,
@@ -244,6 +223,7 @@ impl Analyzer {
             self.distinct(at_ns, header, payload, payload_wire, arrival);
         }
         self.last_ns = self.last_ns.max(at_ns);
+        self.last_octets = payload_wire;
         if payload_wire == 0 || at_ns.wrapping_sub(self.sound_ns) >= PAUSE_NS {
             self.unusual_sound(at_ns, payload_wire);
         } else {
@@ -266,14 +246,16 @@ impl Analyzer {
     /// When it carried something.
     pub fn sound(&self) -> Sound {
         let (first_ns, last_ns) = (self.first_ns, self.sound_ns);
+        let ends_quiet = self.kind == Kind::Noise || sound::is_silence(self.codec, self.last_octets);
         match self.rare.as_deref().map(|rare| &rare.quiet) {
-            None => Sound { first_ns, last_ns, ..Sound::default() },
+            None => Sound { first_ns, last_ns, ends_quiet, ..Sound::default() },
             Some(quiet) => Sound {
                 first_ns,
                 last_ns,
                 empty: quiet.empty,
                 pauses: quiet.pauses.clone(),
                 pauses_not_kept: quiet.not_kept,
+                ends_quiet,
             },
         }
     }

@@ -4,6 +4,7 @@
 //! before their consequences. Each rule's thresholds are constants beside it; each has a simulated case that must
 //! trigger it and one that must not.
 
+mod astray;
 mod audio;
 mod carried;
 mod dialog;
@@ -103,8 +104,10 @@ pub const RULES: &[(&[&str], Rule)] = &[
     (&["no-audio"], keys::no_keys),
     (&["no-audio", "one-way-audio"], unreached::media),
     (&["media-not-captured"], audio::media_not_captured),
+    (&["media-not-captured"], astray::media_left),
     (&["no-audio"], audio::no_audio),
     (&["one-way-audio"], audio::one_way_audio),
+    (&["no-audio", "one-way-audio"], astray::to_private_address),
     (&["one-way-audio"], talk::one_way_from),
     (&["audio-stopped"], talk::audio_stopped),
     (&["codec-mismatch"], audio::codec_mismatch),

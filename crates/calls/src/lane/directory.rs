@@ -39,6 +39,8 @@ struct Mapping {
     kind: sdp::Kind,
     payloads: Arc<PayloadMap>,
     encrypted: bool,
+    /// The call did not name it.
+    guessed: bool,
     /// When the call first named the endpoint.
     since_ns: i64,
 }
@@ -116,6 +118,7 @@ impl Directory {
             kind: a.kind,
             payloads: a.payloads.clone(),
             encrypted: a.encrypted,
+            guessed: a.guessed,
             since_ns: a.at_ns,
         };
         let mut mappings = match self.by_endpoint.entry(a.endpoint) {
@@ -132,6 +135,7 @@ impl Directory {
                     mapping.clone_from(m);
                 }
                 mapping.since_ns = mapping.since_ns.min(m.since_ns);
+                mapping.guessed &= m.guessed;
                 return false;
             }
             self.calls.get(&m.serial).is_some_and(|other| other.until_ns == i64::MAX)
@@ -176,7 +180,7 @@ impl Directory {
     /// A call that announced both endpoints comes first, the oldest of several (a back-to-back user agent that does not
     /// touch media announces the same endpoints in both its calls) unless a later one claims them; then the youngest
     /// that wants to receive at `to`; then, when network address translation changed the receiver, the youngest that
-    /// receives at `from`.
+    /// receives at `from`. In each case those that named the endpoint go before those of which it was guessed.
     pub fn owner(&self, from: Endpoint, to: Endpoint, at_ns: i64) -> Option<Owner> {
         let alive = |m: &&Mapping| self.calls.get(&m.serial).is_some_and(|c| at_ns <= c.until_ns);
         let (receivers, senders) = (self.named(&to), self.named(&from));
@@ -186,11 +190,11 @@ impl Directory {
             .filter(alive)
             .filter(both)
             .filter(|m| !receivers.iter().any(|later| self.claims(later.serial, m.serial, &from, &to)))
-            .min_by_key(|m| m.serial)
-            .or_else(|| receivers.iter().rfind(alive));
+            .min_by_key(|m| (m.guessed, m.serial))
+            .or_else(|| youngest(receivers.iter().filter(alive)));
         let (mapping, sender) = match receiver {
             Some(m) => (m, opposite(m.party)),
-            None => senders.iter().rfind(alive).map(|m| (m, m.party))?,
+            None => youngest(senders.iter().filter(alive)).map(|m| (m, m.party))?,
         };
         let call = self.calls.get(&mapping.serial)?;
         // What is sent means what the receiver said it means (RFC 3264 section 5.1), wherever it was said to be.
@@ -213,7 +217,8 @@ impl Directory {
 
     /// When a call had named both endpoints.
     fn paired_ns(&self, serial: Serial, one: &Endpoint, other: &Endpoint) -> Option<i64> {
-        let since = |endpoint| self.named(endpoint).iter().find(|m| m.serial == serial).map(|m| m.since_ns);
+        let names = |m: &&Mapping| m.serial == serial && !m.guessed;
+        let since = |endpoint| self.named(endpoint).iter().find(names).map(|m| m.since_ns);
         Some(since(one)?.max(since(other)?))
     }
 
@@ -343,6 +348,18 @@ impl Directory {
     }
 }
 
+/// The one that came last, of those that named it if there are any.
+fn youngest<'a>(mappings: impl DoubleEndedIterator<Item = &'a Mapping>) -> Option<&'a Mapping> {
+    let mut guessed = None;
+    for mapping in mappings.rev() {
+        if !mapping.guessed {
+            return Some(mapping);
+        }
+        guessed = guessed.or(Some(mapping));
+    }
+    guessed
+}
+
 /// The other party.
 pub fn opposite(party: Direction) -> Direction {
     match party {
@@ -373,6 +390,7 @@ mod tests {
             id: Id::derive(serial as i64, b"call"),
             party,
             endpoint: end(endpoint),
+            guessed: false,
             kind: sdp::Kind::Audio,
             payloads: PayloadMap::standard(),
             at_ns,
@@ -403,6 +421,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_guessed_yields_to_what_was_said() {
+        let mut d = Directory::default();
+        let guess =
+            |serial, party, endpoint| Announcement { guessed: true, ..announcement(serial, party, endpoint, 0) };
+        announce(&mut d, 1, Direction::Caller, "10.0.0.1:4000");
+        d.announce(&guess(2, Direction::Callee, "10.0.0.1:4000"));
+        d.announce(&guess(3, Direction::Callee, "10.0.0.1:4002"));
+        let owner = |d: &Directory, from, to| d.owner(end(from), end(to), 5).map(|o| (o.serial, o.sender));
+        let far = "203.0.113.9:7000";
+        assert_eq!(owner(&d, far, "10.0.0.1:4000"), Some((1, Direction::Callee)));
+        assert_eq!(owner(&d, "10.0.0.1:4000", far), Some((1, Direction::Caller)));
+        assert_eq!(owner(&d, far, "10.0.0.1:4002"), Some((3, Direction::Caller)));
+        assert_eq!(owner(&d, "10.0.0.1:4002", far), Some((3, Direction::Callee)));
+        // Who has both ends goes before who named one; and what is said later is no guess any more.
+        announce(&mut d, 2, Direction::Caller, far);
+        assert_eq!(owner(&d, far, "10.0.0.1:4000"), Some((2, Direction::Caller)));
+        announce(&mut d, 4, Direction::Callee, "10.0.0.1:4002");
+        announce(&mut d, 3, Direction::Callee, "10.0.0.1:4002");
+        assert_eq!(owner(&d, far, "10.0.0.1:4002"), Some((3, Direction::Caller)));
+    }
+
+    #[test]
     fn payload_types_mean_what_the_receiver_said() {
         let mut d = Directory::default();
         let mut map = PayloadMap::new(trunkline_audio::codec::Media::Audio);
@@ -413,6 +453,7 @@ mod tests {
             id: Id::default(),
             party: Direction::Caller,
             endpoint: end("192.168.0.5:4000"),
+            guessed: false,
             kind: sdp::Kind::Audio,
             payloads: Arc::new(map),
             at_ns: 0,

@@ -1,12 +1,49 @@
 //! Streams that change hands: those that came before their signalling, and those of ports that a later call claims.
 
-use super::Lane;
 use super::directory::Owner;
+use super::{Key, Lane, Tracked};
 use crate::limits::ADOPT_NS;
 use crate::media::Announcement;
 use smallvec::SmallVec;
+use std::collections::VecDeque;
+
+/// Streams kept of calls that are over; the oldest are forgotten.
+const OVER_MAX: usize = 64;
+/// A stream that goes on behind the end of its call does so for less.
+const GOES_ON_NS: i64 = 30_000_000_000;
+
+/// Streams of calls that are over, lately finished: a phone that goes on to send for a while is no party of the call
+/// that has the ports next.
+#[derive(Debug, Default)]
+pub(super) struct Over {
+    streams: VecDeque<(Key, i64)>,
+}
+
+impl Over {
+    /// A stream of a call that is over.
+    pub(super) fn add(&mut self, tracked: &Tracked) {
+        if tracked.owner.is_none() {
+            return;
+        }
+        if self.streams.len() >= OVER_MAX {
+            self.streams.pop_front();
+        }
+        self.streams.push_back((tracked.key, tracked.last_ns));
+    }
+
+    fn knows(&self, key: &Key, at_ns: i64) -> bool {
+        let lately = |last_ns: i64| at_ns.saturating_sub(last_ns) <= GOES_ON_NS;
+        self.streams.iter().any(|(known, last_ns)| known == key && lately(*last_ns))
+    }
+}
 
 impl Lane {
+    /// Whether a stream goes on that was one of a call that is over: this one does not name both its ends.
+    pub(super) fn is_of_earlier(&self, key: &Key, owner: &Owner, at_ns: i64) -> bool {
+        let names = |end| self.directory.knows(owner.serial, end);
+        self.over.knows(key, at_ns) && !(names(&key.from) && names(&key.to))
+    }
+
     /// Streams that came before their signalling.
     pub(super) fn adopt(&mut self, announcement: &Announcement) {
         let Some(found) = self.orphans.get(&announcement.endpoint) else { return };
@@ -19,6 +56,9 @@ impl Lane {
                 continue;
             }
             let Some(owner) = self.directory.owner(key.from, key.to, tracked.last_ns) else { continue };
+            if self.is_of_earlier(&key, &owner, tracked.last_ns) {
+                continue;
+            }
             self.forget_orphan(&key, at);
             self.counters.streams_without_call = self.counters.streams_without_call.saturating_sub(1);
             self.give(at, owner);

@@ -5,6 +5,7 @@
 //! and To may be exchanged, since either side may ask.
 
 use super::call::Call;
+use super::invites::Pending;
 use super::told::Told;
 use trunkline_store::row::CallState;
 use trunkline_wire::sip::{Method, StartLine};
@@ -18,6 +19,8 @@ pub struct Beginning {
     pub sides_known: bool,
     /// No 2xx was seen, but messages that only follow one.
     pub answer_unseen: bool,
+    /// When an ACK came that only follows a 2xx, though responses of the call were seen and none was one.
+    pub acked_ns: Option<i64>,
 }
 
 /// Whether a message that is the first of its Call-ID shows a call that was there before.
@@ -52,6 +55,7 @@ impl Call {
                 Method::Ack | Method::Update | Method::Prack => true,
                 _ => false,
             },
+            acked_ns: None,
         };
     }
 
@@ -82,9 +86,30 @@ impl Call {
         in_dialog
             && match told.method {
                 Method::Bye => true,
-                Method::Ack => told.transaction.branch != 0 && !self.invites.has_branch(told.transaction.branch),
+                Method::Ack => self.is_of_answer(told),
                 _ => false,
             }
+    }
+
+    fn is_of_answer(&self, told: &Told<'_>) -> bool {
+        told.transaction.branch != 0 && !self.invites.has_branch(told.transaction.branch)
+    }
+
+    /// Takes an ACK or a BYE where responses were seen, but none that ends the INVITE: the tap may have lost the 2xx.
+    /// An ACK of its own transaction says so, and then a BYE.
+    pub fn misses_answer(&mut self, told: &Told<'_>, at_ns: i64) {
+        let pending = self.invites.pending() != Pending::Nothing;
+        if told.tags.to == 0 || self.beginning.joined || self.is_one_sided() || !pending {
+            return;
+        }
+        match (told.method, self.beginning.acked_ns) {
+            (Method::Ack, None) if self.is_of_answer(told) => self.beginning.acked_ns = Some(at_ns),
+            (Method::Bye, Some(acked_ns)) => {
+                self.beginning.answer_unseen = true;
+                self.answer_ns = Some(acked_ns);
+            }
+            _ => {}
+        }
     }
 
     /// A final refusal of an INVITE: what was taken for a call that is up was still being set up.

@@ -106,7 +106,7 @@ pub struct Call {
     /// What verdicts want to know, above all what its media was said to be.
     pub facts: Facts,
     ringing_ns: Option<i64>,
-    answer_ns: Option<i64>,
+    pub(super) answer_ns: Option<i64>,
     /// The text of the 2xx.
     reason: Reason,
     start_ns: i64,
@@ -116,7 +116,7 @@ pub struct Call {
     pub id: Id,
     /// Endpoints that were announced, by whom and with which payload map, so that a repeated SDP is not announced
     /// again.
-    pub announced: SmallVec<[(Endpoint, Direction, usize); 2]>,
+    pub announced: SmallVec<[(Endpoint, Direction, usize, bool); 2]>,
     /// Offers, to be laid against answers.
     pub negotiation: Negotiation,
     /// What was agreed about audio on each hop.
@@ -318,14 +318,20 @@ impl Call {
             Method::Ack => {
                 self.facts.acknowledged(told.cseq);
                 self.dialogs.acknowledge(told.tags);
-                if self.shows_answer(told) && !self.is_accepted() {
-                    (self.beginning.answer_unseen, self.answer_ns) = (true, Some(from.at_ns));
+                if !self.is_accepted() {
+                    if self.shows_answer(told) {
+                        (self.beginning.answer_unseen, self.answer_ns) = (true, Some(from.at_ns));
+                    }
+                    self.misses_answer(told, from.at_ns);
                 }
             }
             Method::Cancel => self.invites.cancel(told.transaction, from.at_ns),
             Method::Bye if self.bye_ns.is_none() && self.dialogs.end(told.tags, from.at_ns) => {
                 self.bye_ns = Some(from.at_ns);
                 self.beginning.answer_unseen |= self.shows_answer(told);
+                if !self.is_accepted() {
+                    self.misses_answer(told, from.at_ns);
+                }
                 self.hangup = if self.dialogs.calls(told.tags.from) { Hangup::Caller } else { Hangup::Callee };
             }
             _ => {}
@@ -472,7 +478,7 @@ impl Call {
     }
 
     /// Whether it was answered, as far as it shows.
-    fn is_accepted(&self) -> bool {
+    pub(super) fn is_accepted(&self) -> bool {
         self.accepted != 0 || self.beginning.answer_unseen
     }
 
@@ -509,7 +515,7 @@ impl Call {
         let state = self.state();
         let decisive = self.invites.decisive();
         let (code, reason) = match decisive {
-            Some(invite) if self.accepted == 0 => (invite.status, invite.reason),
+            Some(invite) if !self.is_accepted() || self.beginning.joined => (invite.status, invite.reason),
             _ => (self.accepted, self.reason),
         };
         let end_ns = match state {
@@ -519,8 +525,9 @@ impl Call {
             CallState::JoinedMidCall if self.bye_ns.is_some() || self.is_accepted() => self.bye_ns,
             _ => decisive.and_then(|invite| invite.over_ns),
         };
-        let Beginning { joined, sides_known, answer_unseen } = self.beginning;
+        let Beginning { joined, sides_known, answer_unseen, .. } = self.beginning;
         self.facts.one_direction = answer_unseen && !joined && self.is_one_sided();
+        self.facts.answer_unseen = answer_unseen && !joined && self.accepted == 0;
         (self.facts.joined, self.facts.sides_known) = (joined, sides_known || !joined);
         let has_hangup = state == CallState::Completed || joined && sides_known;
         let name = |number| self.names.get(number).to_owned();

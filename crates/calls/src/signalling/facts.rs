@@ -58,8 +58,8 @@ pub struct Said {
 pub struct Change {
     /// When it was answered, nanoseconds since 1970.
     pub at_ns: i64,
-    /// Between which hosts.
-    pub between: [Address; 2],
+    /// Between which hosts: that on the caller's side, and that on the callee's.
+    pub hosts: [Address; 2],
     /// Caller and callee.
     pub parties: [Said; 2],
 }
@@ -95,6 +95,8 @@ pub struct Facts {
     pub sides_known: bool,
     /// Its requests say that it was answered, and no response at all was seen.
     pub one_direction: bool,
+    /// Its messages say that it was answered, and no answer was seen.
+    pub answer_unseen: bool,
     /// ACKs of the last 2xx to INVITE.
     pub acks: u32,
     /// What became of credentials in INVITE.

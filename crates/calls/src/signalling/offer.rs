@@ -234,8 +234,8 @@ impl Offer<'_> {
         let Some(rtp) = &section.rtp else { return self.note_audio(call, &[audio], false) };
         self.negotiate(call, maps, &[Offered::new(rtp.kind, section.payload_types, &rtp.payloads)]);
         self.note_audio(call, &[audio], false);
-        for endpoint in own_endpoints(Some(endpoint), self.from) {
-            self.tell(call, endpoint, rtp.kind, &rtp.payloads, rtp.encrypted, notices);
+        for end in own_endpoints(Some(endpoint), self.from) {
+            self.tell(call, end, rtp, notices);
         }
     }
 
@@ -275,25 +275,27 @@ impl Offer<'_> {
         notices: &mut Vec<Numbered>,
     ) {
         let bundled = sections.iter().find(|(m, _)| is_bundled(session, m) && !m.is_refused()).map(|(m, _)| *m);
-        let mut all: SmallVec<[(Endpoint, Rtp); 4]> = SmallVec::new();
+        let mut all: SmallVec<[(MediaEnd, Rtp); 4]> = SmallVec::new();
         for (media, rtp) in sections {
             let shared = bundled.filter(|_| is_bundled(session, media));
-            for endpoint in endpoints(media, self.from).chain(shared.into_iter().flat_map(|m| endpoints(m, self.from)))
-            {
-                match all.iter_mut().find(|(known, _)| *known == endpoint) {
-                    Some((_, known)) => known.payloads = maps.merge(&known.payloads, &rtp.payloads),
-                    None => all.push((endpoint, rtp.clone())),
+            for end in endpoints(media, self.from).chain(shared.into_iter().flat_map(|m| endpoints(m, self.from))) {
+                match all.iter_mut().find(|(known, _)| known.endpoint == end.endpoint) {
+                    Some((known, of)) => {
+                        known.guessed &= end.guessed;
+                        of.payloads = maps.merge(&of.payloads, &rtp.payloads);
+                    }
+                    None => all.push((end, rtp.clone())),
                 }
             }
         }
-        for (endpoint, rtp) in all {
-            self.tell(call, endpoint, rtp.kind, &rtp.payloads, rtp.encrypted, notices);
+        for (end, rtp) in &all {
+            self.tell(call, *end, rtp, notices);
         }
         let fax = session.media.iter().filter(|m| m.kind == sdp::Kind::Image && m.proto == sdp::Proto::Udptl);
         for media in fax {
-            let payloads = maps.of(media);
-            for endpoint in endpoints(media, self.from) {
-                self.tell(call, endpoint, media.kind, &payloads, false, notices);
+            let rtp = Rtp { kind: media.kind, payloads: maps.of(media), encrypted: false };
+            for end in endpoints(media, self.from) {
+                self.tell(call, end, &rtp, notices);
             }
         }
     }
@@ -353,16 +355,10 @@ impl Offer<'_> {
         call.facts.changes_not_kept |= !is_kept;
     }
 
-    fn tell(
-        &self,
-        call: &mut Call,
-        endpoint: Endpoint,
-        kind: sdp::Kind,
-        payloads: &Arc<PayloadMap>,
-        encrypted: bool,
-        notices: &mut Vec<Numbered>,
-    ) {
-        let key = (endpoint, self.sender, Arc::as_ptr(payloads) as usize);
+    fn tell(&self, call: &mut Call, end: MediaEnd, rtp: &Rtp, notices: &mut Vec<Numbered>) {
+        let MediaEnd { endpoint, guessed } = end;
+        let Rtp { kind, payloads, encrypted } = rtp;
+        let key = (endpoint, self.sender, Arc::as_ptr(payloads) as usize, *encrypted);
         if call.announced.contains(&key) || call.announced.len() >= ENDPOINTS_PER_CALL_MAX {
             return;
         }
@@ -372,10 +368,11 @@ impl Offer<'_> {
             id: call.id,
             party: self.sender,
             endpoint,
-            kind,
+            guessed,
+            kind: *kind,
             payloads: payloads.clone(),
             at_ns: self.from.at_ns,
-            encrypted,
+            encrypted: *encrypted,
         };
         notices.push(Numbered {
             number: self.from.number,
@@ -395,18 +392,36 @@ fn push_oddities(remark: &mut String, session: &sdp::Session<'_>) {
 /// Where RTP of a media description may come to: its own address and port, what network address translation may have
 /// made of it, and its ICE candidates for RTP (component 1, RFC 8839 section 5.1); of a relay also the address at which
 /// it sees its client, which sends from there what is inside TURN.
-fn endpoints(media: &sdp::Media<'_>, from: &Incoming<'_>) -> impl Iterator<Item = Endpoint> {
+fn endpoints(media: &sdp::Media<'_>, from: &Incoming<'_>) -> impl Iterator<Item = MediaEnd> {
     let candidates = media.candidates.iter().filter(|c| c.component == 1 && c.udp);
-    let candidates: Vec<Endpoint> = candidates.flat_map(|c| [c.endpoint(), c.related]).flatten().collect();
+    let candidates: Vec<MediaEnd> =
+        candidates.flat_map(|c| [c.endpoint(), c.related]).flatten().map(MediaEnd::said).collect();
     own_endpoints(media.rtp(), from).chain(candidates)
 }
 
-fn own_endpoints(rtp: Option<Endpoint>, from: &Incoming<'_>) -> impl Iterator<Item = Endpoint> + use<> {
+/// Where RTP may come to, or from.
+#[derive(Clone, Copy, Debug)]
+struct MediaEnd {
+    endpoint: Endpoint,
+    /// Not named by anybody, and perhaps not the sender's at all.
+    guessed: bool,
+}
+
+impl MediaEnd {
+    fn said(endpoint: Endpoint) -> MediaEnd {
+        MediaEnd { endpoint, guessed: false }
+    }
+}
+
+/// What was said, and the address that its sender has here: a phone behind a translator that names its private address,
+/// or a server that names the public one which a translator has for it (one for one, the ports stay). The latter is a
+/// guess: proxies send on what others named.
+fn own_endpoints(rtp: Option<Endpoint>, from: &Incoming<'_>) -> impl Iterator<Item = MediaEnd> + use<> {
     let own = rtp.filter(|e| !e.address.is_unspecified());
-    let translated = own
-        .filter(|e| e.address.is_private() && !from.src.address.is_private())
-        .map(|e| Endpoint::new(from.src.address, e.port));
-    own.into_iter().chain(translated)
+    let here = from.src.address;
+    let translated = own.filter(|e| e.address.is_private() != here.is_private());
+    let translated = translated.map(|e| MediaEnd { endpoint: Endpoint::new(here, e.port), guessed: here.is_private() });
+    own.map(MediaEnd::said).into_iter().chain(translated)
 }
 
 /// Whether a media description is part of a bundle.

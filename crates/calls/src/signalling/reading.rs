@@ -14,7 +14,7 @@ impl Signalling {
         let accepts = matches!(*start, StartLine::Response { status: 200..=299, .. }) && method == Method::Invite;
         let asks = matches!(*start, StartLine::Request { .. }) && method == Method::Invite;
         // Which of several dialogs is acknowledged or ended, and whether there was a 2xx, where none was seen.
-        let asked_of_call = |call: &Call| call.has_several_dialogs() || call.is_one_sided();
+        let asked_of_call = |call: &Call| call.has_several_dialogs() || !call.is_accepted();
         let of_several = matches!(method, Method::Ack | Method::Bye)
             && found.and_then(|at| self.call(at)).is_some_and(asked_of_call);
         let both = accepts || asks || of_several || found.is_none() && is_of_calls(method);

@@ -82,7 +82,8 @@ impl Talk {
         if changes.len() >= CHANGES_PER_CALL_MAX {
             return false;
         }
-        changes.push(Change { at_ns, between: hop.between, parties: [caller, callee] });
+        let hosts = if party == 0 { [src, dst] } else { [dst, src] };
+        changes.push(Change { at_ns, hosts, parties: [caller, callee] });
         true
     }
 }

@@ -29,6 +29,18 @@ impl Scoring {
     }
 }
 
+impl Scoring {
+    /// The score and the burst ratio if `packets` of those that never came, in `runs` runs of their own, had never been
+    /// sent.
+    pub fn left_out(&self, packets: u64, runs: u64) -> (Option<f32>, Option<f32>) {
+        let lost = self.lost.saturating_sub(packets);
+        let bursts = self.bursts.saturating_sub(runs).clamp(u64::from(lost > 0), lost);
+        let loss = Loss::counted(lost, bursts, self.expected.saturating_sub(packets));
+        let score = listening(self.codec, self.octets, loss, self.packets).map(|(mos, _)| mos);
+        (score, (lost > 0).then_some(loss.burst_ratio as f32))
+    }
+}
+
 /// Mean of the intervals' VoIPmonitor-compatible scores, each with the weight of its duration.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct IntervalMean {

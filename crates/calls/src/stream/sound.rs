@@ -1,9 +1,21 @@
 //! When a stream carried something: pauses of half a second and more, and packets without payload.
 
+use trunkline_audio::Codec;
+
 /// A pause that is kept, nanoseconds.
 pub const PAUSE_NS: i64 = 500_000_000;
 /// Pauses kept of one stream; of a stream with more only their number is known.
 pub const PAUSES_MAX: usize = 32;
+
+/// Whether a payload of so many octets ends with a descriptor of silence: 2 octets behind frames of 10 (G.729 annex B,
+/// RFC 3551 section 4.5.6), 4 alone (G.723.1 annex A, section 4.5.3).
+pub(super) fn is_silence(codec: Option<&Codec>, octets: u32) -> bool {
+    match codec.map(|codec| codec.name) {
+        Some("G729") => octets % 10 == 2,
+        Some("G723") => octets == 4,
+        _ => false,
+    }
+}
 
 /// When a stream carried something.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,6 +30,8 @@ pub struct Sound {
     pub pauses: Vec<(i64, i64)>,
     /// Further pauses beyond [`PAUSES_MAX`].
     pub pauses_not_kept: u32,
+    /// The last packet says that silence follows: comfort noise, or a descriptor of silence.
+    pub ends_quiet: bool,
 }
 
 /// What few streams have of that.

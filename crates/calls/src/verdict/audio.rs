@@ -87,7 +87,8 @@ pub fn media_not_captured(case: &Case<'_>) -> Option<Verdict> {
     let of = case.facts.parties[silent].endpoint?.address;
     let text = format!(
         "Media of the {} was not captured: several streams go to its network ({of}), and none of any call comes from \
-         there: one direction does not pass this tap. {nothing}",
+         there: one direction does not pass this tap, or is blocked before it (check firewalls, if its SIP comes by). \
+         {nothing}",
         role(PARTIES[silent])
     );
     verdict("media-not-captured", text, sdp_packets(case))
@@ -205,8 +206,8 @@ fn mismatch(case: &Case<'_>, stream: &Stream, odd: u8, is_named: bool, common: u
 }
 
 pub fn loss(case: &Case<'_>) -> Option<Verdict> {
-    // What the tap lost, or may have lost, is no fault of the network.
-    let lost = |s: &Stream| s.missing.saturating_sub(s.lost_at_tap);
+    // What the tap lost, or may have lost, is no fault of the network; what a relay did not get, it did not lose.
+    let lost = |s: &Stream| s.missing.saturating_sub(s.lost_at_tap).saturating_sub(lost_before(case, s));
     let worst = worst(case, lost).filter(|s| share(lost(s), s) >= LOSS_MIN)?;
     let at_tap = match worst.lost_at_tap {
         0 => String::new(),
@@ -239,6 +240,14 @@ pub fn lost_by_capture(case: &Case<'_>) -> Option<Verdict> {
     verdict("not-captured", text, vec![worst.packet_first, worst.packet_last])
 }
 
+/// What is missing of the same numbers on the way to the relay that sends the stream.
+fn lost_before(case: &Case<'_>, stream: &Stream) -> u64 {
+    let sent_on = |s: &&Stream| {
+        (s.ssrc, s.direction) == (stream.ssrc, stream.direction) && s.first_ns < stream.first_ns && s.dst != stream.dst
+    };
+    case.call.streams.iter().filter(sent_on).map(|s| s.missing).max().unwrap_or(0)
+}
+
 fn share(packets: u64, of: &Stream) -> f64 {
     packets as f64 / of.expected.max(1) as f64
 }
@@ -257,9 +266,8 @@ fn runs(stream: &Stream) -> String {
 }
 
 pub fn jitter(case: &Case<'_>) -> Option<Verdict> {
-    let late = |s: &Stream| s.discarded as f64 / s.expected.max(1) as f64;
-    let worst = judged(case).max_by(|a, b| a.jitter_mean_ms.total_cmp(&b.jitter_mean_ms))?;
-    let latest = judged(case).max_by(|a, b| late(a).total_cmp(&late(b)))?;
+    let worst = even(case).max_by(|a, b| a.jitter_mean_ms.total_cmp(&b.jitter_mean_ms))?;
+    let latest = even(case).max_by(|a, b| late(a).total_cmp(&late(b)))?;
     let (stream, discarded) = if worst.jitter_mean_ms >= JITTER_MIN_MS {
         (worst, late(worst))
     } else if late(latest) >= DISCARDED_MIN {
@@ -291,8 +299,35 @@ pub(super) fn talk_ns(case: &Case<'_>) -> Option<i64> {
 /// Streams long enough to be judged, of a call that was answered: before it, a ringing tone is all there is to lose.
 pub(super) fn judged<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Stream> {
     let answered = case.call.answer_ns.is_some();
-    let streams = case.call.streams.iter().filter(|s| s.codec != FAX);
-    streams.filter(move |s| answered && s.expected >= JUDGED_MIN && s.packets > 0)
+    case.call.streams.iter().filter(move |s| answered && is_long(s))
+}
+
+fn is_long(stream: &Stream) -> bool {
+    stream.codec != FAX && stream.expected >= JUDGED_MIN && stream.packets > 0
+}
+
+/// The share of its packets that came too late to be played.
+fn late(stream: &Stream) -> f64 {
+    stream.discarded as f64 / stream.expected.max(1) as f64
+}
+
+/// A step of the sender's clock that is the same with each packet, as a share: timestamps that count at another rate
+/// than SDP says, and no network.
+const STEADY_MAX: f64 = 0.05;
+
+/// Those of them that are sent evenly. Packets of a picture share a timestamp and follow each other (RFC 6184 section
+/// 5.1), and what is sent again has that of the first time (RFC 4588 section 4): no buffer for audio waits for these.
+fn even<'a>(case: &'a Case<'a>) -> impl Iterator<Item = &'a Stream> {
+    let uneven = |evidence: &Evidence, stream: &Stream| {
+        let again = |typed: &Typed| typed.media == Some(Media::Repair);
+        is_video(Some(evidence))
+            || stream.codec != "red" && !evidence.types.is_empty() && evidence.types.iter().all(again)
+    };
+    let other_rate = |s: &Stream| s.jitter_max_ms - s.jitter_mean_ms <= STEADY_MAX * s.jitter_max_ms && late(s) > 0.5;
+    let answered = case.call.answer_ns.is_some();
+    let all = case.call.streams.iter().enumerate().filter(move |(_, s)| answered && is_long(s));
+    all.filter(move |(at, s)| case.evidence.get(*at).is_none_or(|evidence| !uneven(evidence, s)) && !other_rate(s))
+        .map(|(_, s)| s)
 }
 
 /// Both sides meant to be heard.
@@ -301,7 +336,7 @@ fn both_expected(case: &Case<'_>) -> bool {
 }
 
 /// Both sides meant to be heard, and none was.
-fn is_silent(case: &Case<'_>, talk_ns: i64) -> bool {
+pub(super) fn is_silent(case: &Case<'_>, talk_ns: i64) -> bool {
     let all = audio_packets(case);
     case.media_seen && both_expected(case) && all < HEARD_MIN && !PARTIES.iter().any(|d| heard(case, *d, talk_ns))
 }
@@ -318,8 +353,8 @@ pub(super) fn silent_side(case: &Case<'_>, talk_ns: i64) -> Option<usize> {
 
 /// The other side could hear this one: it sent enough, or little all along the talk.
 fn heard(case: &Case<'_>, direction: Direction, talk_ns: i64) -> bool {
-    let sparse = |(s, _): (&Stream, u64)| {
-        let speech = s.packets.saturating_sub(u64::from(s.comfort_noise));
+    let sparse = |(s, carried): (&Stream, u64)| {
+        let speech = carried.saturating_sub(u64::from(s.comfort_noise));
         speech >= SPARSE_MIN && s.last_ns.saturating_sub(s.first_ns) >= talk_ns / 2
     };
     packets(case, direction) >= HEARD_MIN || sent_by(case, direction).any(sparse)

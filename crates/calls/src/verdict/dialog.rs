@@ -93,6 +93,10 @@ pub fn reinvite_refused(case: &Case<'_>) -> Option<Verdict> {
     let is_of = |m: &Message| m.method == Method::Invite as u8 && m.cseq == refused.cseq;
     let answer = call.ladder.messages.iter().rev().find(|m| is_of(m) && m.status == refused.status)?;
     let (who, asked) = (host(call, answer.src), host(call, answer.dst));
+    let ends_soon = call.end_ns.is_some_and(|end| end.saturating_sub(answer.at_ns) <= SOON_NS);
+    if !ends_soon && declines(call, answer) {
+        return None;
+    }
     let phrase = call.ladder.text_of(answer).split(REMARK_SEPARATOR).next().unwrap_or_default();
     let end = match call.end_ns.map(|end| end.saturating_sub(answer.at_ns)) {
         Some(after) if after <= SOON_NS => format!(" The call ended {} later.", seconds(after)),
@@ -110,6 +114,19 @@ pub fn reinvite_refused(case: &Case<'_>) -> Option<Verdict> {
         status(refused.status, phrase)
     );
     verdict("reinvite-refused", text, packets_of(call, |m| is_of(m) && (m.status == 0 || m.status == refused.status)))
+}
+
+/// Video that was offered beside the audio is declined: the call goes on as it was, as people want it.
+fn declines(call: &Call, answer: &Message) -> bool {
+    let of = |m: &Message| m.method == Method::Invite as u8 && m.cseq == answer.cseq && m.status == 0;
+    let has_video = |m: &Message| call.ladder.text_of(m).split([';', ' ']).any(|word| word == "video");
+    let messages = &call.ladder.messages;
+    // Beside something else, and for the first time.
+    let offers = |(at, m): (usize, &Message)| {
+        has_video(m) && call.ladder.text_of(m).contains(';') && !messages[..at].iter().any(has_video)
+    };
+    let asked = messages.iter().enumerate().find(|(_, m)| of(m));
+    matches!(answer.status, 415 | 488 | 603 | 606) && asked.is_some_and(offers)
 }
 
 pub fn session_expired(case: &Case<'_>) -> Option<Verdict> {

@@ -99,7 +99,9 @@ pub fn credentials_refused(case: &Case<'_>) -> Option<Verdict> {
 
 pub fn long_ringing(case: &Case<'_>) -> Option<Verdict> {
     let call = case.call;
-    let rang = call.ringing_ns?;
+    // What plays before the answer (183) may be a queue as well as a ringing tone.
+    let rings = |m: &Message| m.method == Method::Invite as u8 && m.status == 180;
+    let rang = call.ladder.messages.iter().find(|m| rings(m))?.at_ns;
     let end_ns = call.answer_ns.or(call.end_ns).unwrap_or(call.last_ns);
     if end_ns.saturating_sub(rang) <= RINGING_NS {
         return None;
@@ -114,6 +116,5 @@ pub fn long_ringing(case: &Case<'_>) -> Option<Verdict> {
         seconds(end_ns - rang),
         call.dst
     );
-    let rings = |m: &Message| m.method == Method::Invite as u8 && matches!(m.status, 180 | 183);
     verdict("long-ringing", text, packets_of(call, rings))
 }

@@ -102,8 +102,29 @@ pub fn failure(case: &Case<'_>) -> Option<Verdict> {
         evidence.push(unreached.packet);
     }
     let said = status(call.code, &call.reason);
-    let text = format!("{who} refused the call with {said}{}.{cause}", meaning(call.code, &call.to));
+    let why = match refusal.and_then(|m| refused_before(call, m)) {
+        // Of what the next one said another code may be made (RFC 3261 section 16.7 step 6).
+        Some(first) => {
+            evidence.push(first.packet);
+            cause.push_str(&cause_of(call, first));
+            let (next, code) = (super::host(call, first.src), first.status);
+            format!(", after {next} had refused it with {code}{}", meaning(code, &call.to))
+        }
+        None => meaning(call.code, &call.to),
+    };
+    let text = format!("{who} refused the call with {said}{why}.{cause}");
     verdict(kind, text, evidence)
+}
+
+/// What the one who refuses was told before by the next one, where it makes another code of it.
+fn refused_before<'a>(call: &'a Call, refusal: &Message) -> Option<&'a Message> {
+    let host = |at: u8| super::host(call, at).address;
+    let is_final = |m: &&Message| m.method == Method::Invite as u8 && m.status >= 300;
+    let before = call.ladder.messages.iter().take_while(|m| m.packet < refusal.packet).filter(is_final);
+    let told = before.filter(|m| host(m.dst) == host(refusal.src) && host(m.src) != host(refusal.src));
+    // A redirection that was followed, a challenge that was met, a branch that the proxy itself ended are no cause.
+    let last = told.filter(|m| m.status >= 400 && !matches!(m.status, 401 | 407 | 487)).last()?;
+    (last.status != refusal.status).then_some(last)
 }
 
 /// The cause that a refusal carries (Reason, Warning), as the ladder has it.
@@ -178,7 +199,9 @@ fn was_asked_in_vain(call: &Call, invite: &Message) -> bool {
 pub fn early_hangup(case: &Case<'_>) -> Option<Verdict> {
     let call = case.call;
     let (answer, end) = call.answer_ns.zip(call.end_ns)?;
-    if call.state != CallState::Completed || end - answer >= EARLY_HANGUP_NS {
+    // Who gave up before, and whose CANCEL crossed the answer, has to hang up at once (RFC 3261 section 9.1).
+    let gave_up = || call.ladder.messages.iter().any(|m| m.method == Method::Cancel as u8 && m.at_ns <= answer);
+    if call.state != CallState::Completed || end - answer >= EARLY_HANGUP_NS || gave_up() {
         return None;
     }
     let text = match call.hangup {
@@ -213,6 +236,10 @@ pub fn slow_setup(case: &Case<'_>) -> Option<Verdict> {
     let call = case.call;
     let rang = call.ringing_ns.or(call.answer_ns)?;
     let sign = call.ladder.messages.iter().find(|m| m.at_ns == rang && m.status > 0)?;
+    // The caller may know already that it is forwarded, or that it waits in a queue (RFC 3261 sections 21.1.3, 21.1.4).
+    let told = |m: &&Message| matches!(m.status, 181 | 182) && (m.dst, m.cseq) == (sign.dst, sign.cseq);
+    let sign = call.ladder.messages.iter().take_while(|m| m.packet < sign.packet).find(told).unwrap_or(sign);
+    let rang = sign.at_ns;
     // A challenge and the time that the caller took to meet it are not the other side's: what counts is the INVITE that
     // was let through, which has the CSeq of the response.
     let asked = |m: &&Message| m.status == 0 && m.method == Method::Invite as u8 && m.cseq == sign.cseq;
@@ -284,6 +311,11 @@ mod tests {
         let text = "192.0.2.2:5060 took 11.0 s from the INVITE to 183 Session Progress.".to_owned();
         assert_eq!(told(slow_setup, &slow), Some((text, vec![3, 4])));
         assert_eq!(told(slow_setup, &call(&[(0, 0, 1), (8, 180, 1)])), None);
+        // The caller knew soon that it waits in a queue, or that the call is forwarded; or as late.
+        assert_eq!(told(slow_setup, &call(&[(0, 0, 1), (1, 182, 1), (30, 180, 1)])), None);
+        assert_eq!(told(slow_setup, &call(&[(0, 0, 1), (1, 181, 1), (20, 182, 1), (30, 200, 1)])), None);
+        let text = "192.0.2.2:5060 took 12.0 s from the INVITE to 182 Queued.".to_owned();
+        assert_eq!(told(slow_setup, &call(&[(0, 0, 1), (12, 182, 1), (30, 180, 1)])), Some((text, vec![1, 2])));
     }
 
     #[test]
@@ -300,5 +332,41 @@ mod tests {
         (refused.state, refused.code, refused.reason) = (CallState::Rejected, 404, "Not Found".into());
         let text = "192.0.2.2:5060 refused the call with 404 Not Found: it does not know 1002.".to_owned();
         assert_eq!(told(failure, &refused), Some((text, vec![2])));
+    }
+
+    /// A call over a proxy, to which the gateway says so much, that ends for the caller with this code.
+    fn refused(by_gateway: &[u16], code: u16) -> String {
+        let mut steps = vec![(0, 0, 1)];
+        steps.extend(by_gateway.iter().map(|status| (1, *status, 1)));
+        steps.push((2, code, 1));
+        let mut call = call(&steps);
+        let hosts = ["192.0.2.1:5060", "192.0.2.2:5060", "192.0.2.3:5060"];
+        call.ladder.hosts = hosts.map(|host| host.parse().unwrap()).to_vec();
+        let last = call.ladder.messages.len() - 1;
+        for (at, m) in call.ladder.messages.iter_mut().enumerate() {
+            (m.src, m.dst) = if at == 0 {
+                (0, 1)
+            } else if at == last {
+                (1, 0)
+            } else {
+                (2, 1)
+            };
+        }
+        (call.state, call.code) = (CallState::Rejected, code);
+        told(failure, &call).unwrap().0
+    }
+
+    #[test]
+    fn a_refusal_names_what_the_next_hop_had_said() {
+        assert_eq!(
+            refused(&[100, 503], 500),
+            "192.0.2.2:5060 refused the call with 500, after 192.0.2.3:5060 had refused it with 503: it is overloaded \
+             or has no way to go on."
+        );
+        assert!(refused(&[480], 404).contains("404, after 192.0.2.3:5060 had refused it with 480."));
+        // The same, sent on; a branch that was given up; a challenge; nothing.
+        for before in [&[503][..], &[487], &[407], &[100, 180], &[302], &[]] {
+            assert!(refused(before, 503).contains("503: it is overloaded"), "{before:?}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::signalling::{Change, Said};
 use crate::stream::Sound;
 use smallvec::SmallVec;
 use trunkline_store::row::{Direction, Stream, Verdict};
-use trunkline_wire::Endpoint;
+use trunkline_wire::{Address, Endpoint};
 
 /// Silence to the end of the call that is not usual, of a side that sends all along.
 const STOPPED_MIN_NS: i64 = 5_000_000_000;
@@ -54,15 +54,37 @@ pub struct Window {
 enum Begins {
     Answer,
     Resume,
+    /// It was a fax before.
+    Fax,
     Move,
 }
 
 type Windows = SmallVec<[Window; 2]>;
 
-/// What was agreed where this party is: on its own hop.
+/// What was agreed where this party is: on its own hop. Who moves goes on from a host of which nothing was seen before.
 fn near<'a>(case: &'a Case<'_>, party: usize) -> impl Iterator<Item = &'a Change> + use<'a> {
-    let host = case.facts.hosts[party];
-    case.facts.changes.iter().filter(move |change| host.is_none_or(|host| change.between.contains(&host)))
+    let changes = &case.facts.changes;
+    let mut own: SmallVec<[Address; 2]> = case.facts.hosts[party].into_iter().collect();
+    let known = own.len();
+    let mut last: Option<&Change> = None;
+    // A proxy and the party on one machine: what went between the two is the party's.
+    let within = |host| changes.iter().any(|change| change.hosts == [host; 2]);
+    let alone = own.first().copied().filter(|host| within(*host));
+    changes.iter().enumerate().filter_map(move |(at, change)| {
+        let host = change.hosts[party];
+        let is_new = || changes[..at].iter().all(|earlier| !earlier.hosts.contains(&host));
+        // Hops of proxies are told before that of the caller, and say the same of it unless a relay is in the way.
+        let moves = |last: &Change| last.parties[party].endpoint != change.parties[party].endpoint && is_new();
+        if known > 0 && last.is_some_and(moves) {
+            own.push(host);
+        }
+        let is_own = match alone {
+            Some(host) => change.hosts == [host; 2],
+            None => known == 0 || change.hosts.iter().any(|host| own.contains(host)),
+        };
+        last = if is_own { Some(change) } else { last };
+        is_own.then_some(change)
+    })
 }
 
 /// Both sides send and receive, and audio it is.
@@ -116,14 +138,15 @@ fn windows(case: &Case<'_>, listener: usize) -> Option<Windows> {
                     left: left.iter().copied().filter(|old| Some(*old) != heard.endpoint).collect(),
                     begins: match was_open {
                         None => Begins::Answer,
-                        Some(true) => Begins::Move,
-                        Some(false) => Begins::Resume,
+                        Some((true, _)) => Begins::Move,
+                        Some((_, true)) => Begins::Fax,
+                        Some(_) => Begins::Resume,
                     },
                     relayed: !own(said.endpoint),
                 }),
                 None => {}
             }
-            was_open = Some(open);
+            was_open = Some((open, change.parties.iter().any(|party| party.fax)));
         }
         left.extend(heard.endpoint.filter(|endpoint| !left.contains(endpoint)));
     }
@@ -139,13 +162,31 @@ pub fn to_be_heard_ns(case: &Case<'_>, listener: usize) -> Option<i64> {
 }
 
 /// Audio streams of a party.
-fn streams<'a>(case: &'a Case<'_>, party: usize) -> impl Iterator<Item = (&'a Stream, &'a Sound)> + use<'a> {
+pub(super) fn streams<'a>(case: &'a Case<'_>, party: usize) -> impl Iterator<Item = (&'a Stream, &'a Sound)> + use<'a> {
     let all = case.call.streams.iter().zip(case.evidence);
     let audio = all.filter(move |(s, e)| s.direction == PARTIES[party] && !audio::is_video(Some(e)) && s.codec != FAX);
     audio.map(|(s, e)| (s, &e.sound)).filter(|(s, sound)| s.packets > sound.empty)
 }
 
+/// The last time in which a party is to hear the other one; none if it is not known, or ends before the call.
+pub(super) fn last_window(case: &Case<'_>, listener: usize) -> Option<Window> {
+    windows(case, listener)?.pop().filter(|window| window.to_ns >= end_ns(case))
+}
+
 impl Window {
+    /// Packets may take the old way for so long when another one was agreed.
+    pub(super) const SETTLES_NS: i64 = MOVING_NS;
+
+    /// Where the listener wants audio.
+    pub(super) fn asked(&self) -> Option<Endpoint> {
+        self.listener.endpoint
+    }
+
+    /// When the listener asked for it at another place than before, nanoseconds since 1970.
+    pub(super) fn moved_ns(&self) -> Option<i64> {
+        (self.begins == Begins::Move).then_some(self.from_ns)
+    }
+
     /// Whether a stream of the speaker comes to where the listener hears it.
     fn arrives(&self, stream: &Stream) -> bool {
         if self.relayed {
@@ -157,6 +198,11 @@ impl Window {
     /// Whether a stream of the listener is on the same hop.
     fn is_beside(&self, stream: &Stream) -> bool {
         !self.relayed || Some(stream.dst) == self.speaker.endpoint || Some(stream.src) == self.listener.endpoint
+    }
+
+    /// There was none to be heard before.
+    fn is_after_break(&self) -> bool {
+        matches!(self.begins, Begins::Resume | Begins::Fax)
     }
 
     /// Packets were on their way to the old address when it changed.
@@ -232,12 +278,26 @@ impl<'a> Hearing<'a> {
         })
     }
 
+    /// The last that the speaker sent says that silence follows (RFC 3389 section 4, G.729 annex B): then nothing is
+    /// sent until somebody speaks, however long that takes.
+    fn announces_silence(&self) -> bool {
+        let last = streams(self.case, self.speaker()).max_by_key(|(_, sound)| sound.last_ns);
+        last.is_some_and(|(_, sound)| sound.ends_quiet)
+    }
+
     /// The listener itself was heard on its hop, from this time up to the end.
     fn listener_goes_on(&self, from_ns: i64) -> bool {
         let Some(last) = self.windows.last() else { return false };
         let beside = streams(self.case, self.listener).filter(|(s, _)| last.is_beside(s));
         let mut until = beside.filter_map(|(_, sound)| sound.last_within(from_ns, last.to_ns));
         until.any(|at| at >= last.to_ns - GOES_ON_NS)
+    }
+
+    /// What the speaker sends goes on after this time on another hop, and a relay is between.
+    fn reaches_relay(&self, from_ns: i64) -> bool {
+        let Some(last) = self.windows.last().filter(|last| last.relayed) else { return false };
+        let mut others = streams(self.case, self.speaker()).filter(|(s, _)| !last.arrives(s));
+        others.any(|(_, sound)| sound.last_ns >= from_ns.saturating_add(STOPPED_MIN_NS))
     }
 
     /// The last window goes on to the end of the call: it did not end held.
@@ -247,14 +307,16 @@ impl<'a> Hearing<'a> {
 
     /// Streams of the speaker that go where the listener wanted audio before.
     fn to_left(&self) -> Option<(&'a Stream, Endpoint)> {
-        let last = self.windows.last().filter(|w| w.begins == Begins::Move && !w.listener.ice)?;
+        // What the answer says may differ from what was said before it.
+        let moves = |w: &&Window| matches!(w.begins, Begins::Move | Begins::Answer) && !w.listener.ice;
+        let last = self.windows.last().filter(moves)?;
         let gone = |(s, sound): &(&Stream, &Sound)| last.left.contains(&s.dst) && sound.last_ns > last.settled_ns();
         let (stream, _) = streams(self.case, self.speaker()).filter(gone).max_by_key(|(_, sound)| sound.last_ns)?;
         Some((stream, last.listener.endpoint?))
     }
 }
 
-fn since_answer(case: &Case<'_>, at_ns: i64) -> String {
+pub(super) fn since_answer(case: &Case<'_>, at_ns: i64) -> String {
     seconds(at_ns - case.call.answer_ns.unwrap_or(at_ns))
 }
 
@@ -274,6 +336,9 @@ fn stopped(hearing: &Hearing<'_>) -> Option<Verdict> {
     let last = hearing.windows.last()?;
     let silent_ns = hearing.silent_ns();
     let heard_ns = hearing.last_heard();
+    if hearing.announces_silence() {
+        return None;
+    }
     let least = if hearing.suppresses() { STOPPED_SUPPRESSED_NS } else { STOPPED_MIN_NS };
     let from_ns = heard_ns.unwrap_or(last.from_ns).max(last.from_ns);
     if !hearing.lasts() || silent_ns < least || audio::why_not_captured(case, silent_ns).is_some() {
@@ -298,12 +363,23 @@ fn stopped(hearing: &Hearing<'_>) -> Option<Verdict> {
                  asked for it."
             )
         }
-        (None, _) if last.begins == Begins::Resume && heard_ns.is_none_or(|at| at < last.from_ns) => {
-            format!("The call was held, and resumed at {from}; the audio of the {speaker} did not come back. {agreed}")
+        (None, Some(_)) if hearing.reaches_relay(from_ns) => {
+            let [relay, to] = [last.speaker.endpoint?, last.listener.endpoint?];
+            format!(
+                "The audio of the {speaker} goes on to reach the relay, and {relay} sends nothing more to {to}, where the \
+                 {listener} asked for it."
+            )
+        }
+        (None, _) if last.is_after_break() && heard_ns.is_none_or(|at| at < last.from_ns) => {
+            let was = if last.begins == Begins::Fax { "a fax (T.38) until" } else { "held, and resumed at" };
+            format!("The call was {was} {from}; the audio of the {speaker} did not come back. {agreed}")
         }
         (None, None) => format!("Nothing of the {speaker} came after the answer. {agreed}"),
         (None, Some(_)) => {
-            format!("The audio of the {speaker} stops there, and that of the {listener} goes on. {agreed}")
+            format!(
+                "The audio of the {speaker} stops there, and that of the {listener} goes on. {agreed}{}",
+                if hearing.listener == 0 { " A voice mail that records may send nothing meanwhile." } else { "" }
+            )
         }
     };
     let text = format!(
@@ -316,6 +392,9 @@ fn stopped(hearing: &Hearing<'_>) -> Option<Verdict> {
 pub fn audio_stopped(case: &Case<'_>) -> Option<Verdict> {
     let both = [Hearing::of(case, 0)?, Hearing::of(case, 1)?];
     let end_ns = case.call.end_ns?;
+    if both.iter().all(Hearing::announces_silence) {
+        return None;
+    }
     let suppressed = both.iter().any(Hearing::suppresses);
     let least = if suppressed { 2 * STOPPED_SUPPRESSED_NS } else { BOTH_STOPPED_NS };
     let mut from_ns = i64::MIN;
@@ -348,7 +427,7 @@ pub fn late_audio(case: &Case<'_>) -> Option<Verdict> {
             let least = match window.begins {
                 _ if suppresses => LATE_SUPPRESSED_NS,
                 Begins::Answer => LATE_MIN_NS,
-                Begins::Resume => LATE_RESUMED_NS,
+                Begins::Resume | Begins::Fax => LATE_RESUMED_NS,
                 Begins::Move => return None,
             };
             let first_ns = hearing.first_heard(window).filter(|first| first - window.from_ns >= least)?;
@@ -363,6 +442,7 @@ pub fn late_audio(case: &Case<'_>) -> Option<Verdict> {
         let speaker = role(PARTIES[hearing.speaker()]);
         let of = match window.begins {
             Begins::Resume => format!("the resume, {} after the answer", since_answer(case, window.from_ns)),
+            Begins::Fax => format!("the end of the fax, {} after the answer", since_answer(case, window.from_ns)),
             _ => "the answer".to_owned(),
         };
         let text = format!(
@@ -379,8 +459,9 @@ pub fn late_audio(case: &Case<'_>) -> Option<Verdict> {
 
 /// Whether anything of a stream came after the answer: ringing tones and announcements before it are no talk.
 pub fn is_heard_after(answer_ns: Option<i64>, direction: Direction, sound: &Sound) -> bool {
-    // What was on its way when the call was answered.
-    let on_its_way_ns = if direction == Direction::Callee { MOVING_NS } else { 0 };
+    // What was on its way when the call was answered, if there was something before.
+    let rang = direction == Direction::Callee && answer_ns.is_some_and(|answer_ns| sound.first_ns < answer_ns);
+    let on_its_way_ns = if rang { MOVING_NS } else { 0 };
     answer_ns.is_none_or(|answer_ns| sound.last_ns > answer_ns.saturating_add(on_its_way_ns))
 }
 

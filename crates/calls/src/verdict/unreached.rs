@@ -77,6 +77,13 @@ fn is_received(stream: &Stream) -> bool {
 pub fn media(case: &Case<'_>) -> Option<Verdict> {
     let talk = talk_ns(case)?;
     let of = |party: usize| lasting(case, party, talk).filter(|_| audio_expected(case, party));
+    let (answer_ns, end_ns) = (case.call.answer_ns?, case.call.end_ns.unwrap_or(case.call.last_ns));
+    let when = |u: &Unreached| match u.first_ns - answer_ns {
+        late if late >= LASTING_NS => {
+            format!("from {} to {} after the answer", seconds(late), seconds(end_ns - answer_ns))
+        }
+        _ => format!("in {}", seconds(talk)),
+    };
     let text = |party: usize, u: &Unreached| {
         format!("what the {} sends does not arrive. {}. {}", role(PARTIES[party]), told(&u.what), check(&u.what))
     };
@@ -92,7 +99,7 @@ pub fn media(case: &Case<'_>) -> Option<Verdict> {
             let party = usize::from(of(0).is_none());
             packets.push(u.packet);
             let listener = role(PARTIES[1 - party]);
-            let begin = format!("One-way audio: in {} the {listener} heard nothing: ", seconds(talk));
+            let begin = format!("One-way audio: {} the {listener} heard nothing: ", when(u));
             ("one-way-audio", format!("{begin}{}", text(party, u)))
         }
         _ => return None,

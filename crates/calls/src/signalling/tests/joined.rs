@@ -152,3 +152,40 @@ fn requests_alone_tell_of_the_answer() {
     let closed = play.only_call();
     assert_eq!((closed.call.code, closed.facts.one_direction), (200, false));
 }
+
+#[test]
+fn an_answer_that_the_tap_lost_shows_in_what_follows_it() {
+    for (rings, by_callee) in [(true, false), (true, true), (false, false)] {
+        let mut play = Play::new();
+        play.request("INVITE", 1).response(100, "Trying", "INVITE", 1);
+        if rings {
+            play.response(180, "Ringing", "INVITE", 1);
+        }
+        play.wait(5).send(ALICE, BOB, &tagged(&request("ACK", 1, "a")));
+        play.wait(28);
+        let bye = tagged(&request("BYE", 2, "a"));
+        if by_callee {
+            play.send(BOB, ALICE, &bye.replace("From:", "X:").replace("To:", "From:").replace("X:", "To:"));
+        } else {
+            play.send(ALICE, BOB, &bye);
+        }
+        play.response(200, "OK", "BYE", 2);
+        let closed = play.only_call();
+        let (call, facts) = (&closed.call, &closed.facts);
+        assert_eq!((call.state, call.code), (CallState::Completed, 0));
+        assert_eq!((facts.answer_unseen, facts.one_direction), (true, false));
+        let talked = call.end_ns.unwrap() - call.answer_ns.unwrap();
+        assert!((talked - 28 * SECOND_NS).abs() < SECOND_NS / 5, "{talked}");
+    }
+    // A BYE within an early dialog, and the ACK of a refusal that the tap lost, say nothing of an answer.
+    let mut play = Play::new();
+    play.request("INVITE", 1).response(180, "Ringing", "INVITE", 1);
+    play.wait(5).send(ALICE, BOB, &tagged(&request("BYE", 2, "a")));
+    let closed = play.only_call();
+    assert!(!closed.facts.answer_unseen && closed.call.state != CallState::Completed, "{:?}", closed.call.state);
+    let mut play = Play::new();
+    let ack = tagged(&request("ACK", 1, "a")).replace("z9hG4bKACK1", "z9hG4bKINVITE1");
+    play.request("INVITE", 1).response(180, "Ringing", "INVITE", 1);
+    play.wait(5).send(ALICE, BOB, &ack);
+    assert!(!play.only_call().facts.answer_unseen);
+}

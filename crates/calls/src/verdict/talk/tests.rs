@@ -41,8 +41,8 @@ impl World {
     }
 
     fn agree(&mut self, second: i64, caller: Said, callee: Said) {
-        let between = [CALLER, CALLEE].map(|at| endpoint(at).address);
-        self.facts.changes.push(Change { at_ns: second * SECOND, between, parties: [caller, callee] });
+        let hosts = [CALLER, CALLEE].map(|at| endpoint(at).address);
+        self.facts.changes.push(Change { at_ns: second * SECOND, hosts, parties: [caller, callee] });
     }
 
     /// A stream from one second to another, with pauses.
@@ -194,8 +194,8 @@ fn a_relay_is_judged_on_the_hop_that_was_seen() {
         world.facts.changes.clear();
         let [caller, callee] = [CALLER, CALLEE].map(|at| endpoint(at).address);
         let changes = [([proxy, callee], said(far), said(CALLEE)), ([caller, proxy], said(CALLER), said(near))];
-        for (between, caller, callee) in changes {
-            world.facts.changes.push(Change { at_ns: 0, between, parties: [caller, callee] });
+        for (hosts, caller, callee) in changes {
+            world.facts.changes.push(Change { at_ns: 0, hosts, parties: [caller, callee] });
         }
         world.stream(far, CALLEE, (0, 60), &[]).direction = Direction::Caller;
         world.stream(CALLEE, far, (0, 60), &[]).direction = Direction::Callee;

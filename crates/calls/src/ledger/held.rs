@@ -1,0 +1,156 @@
+//! Numbers that go by while a side is not to send, on hold or in a fax, are no loss: some senders count on.
+
+use super::{Evidence, FAX};
+use crate::signalling::Change;
+use crate::stream::Gap;
+use crate::tap::Blind;
+use smallvec::SmallVec;
+use trunkline_store::row::{Direction, Stream};
+
+/// A side may stop sending so long before the change is answered, and begin so long after the next one, nanoseconds.
+const NEAR_NS: i64 = 1_000_000_000;
+
+/// Shorter ones are loss, nanoseconds.
+const HELD_MIN_NS: i64 = 2_000_000_000;
+
+/// Numbers that go on at the pace of packets: one in this time at least, nanoseconds.
+const STEP_NS_MAX: i64 = 100_000_000;
+
+/// From when to when a party (0 the caller) is not to send audio, as it was agreed; nanoseconds since 1970.
+fn spans(changes: &[Change], party: usize) -> SmallVec<[(i64, i64); 2]> {
+    let mut spans: SmallVec<[(i64, i64); 2]> = SmallVec::new();
+    let mut since = None;
+    for change in changes {
+        let [own, other] = [change.parties[party], change.parties[1 - party]];
+        let sends = own.sends && other.receives && other.endpoint.is_some() && !own.fax && !other.fax;
+        match (since, sends) {
+            (None, false) => since = Some(change.at_ns),
+            (Some(from), true) => {
+                spans.push((from, change.at_ns));
+                since = None;
+            }
+            _ => {}
+        }
+    }
+    spans.extend(since.map(|from| (from, i64::MAX)));
+    spans
+}
+
+/// From when to when neither side is to send, nanoseconds since 1970.
+pub fn silences(changes: &[Change]) -> SmallVec<[(i64, i64); 2]> {
+    if changes.len() < 2 {
+        return SmallVec::new();
+    }
+    let [caller, callee] = [spans(changes, 0), spans(changes, 1)];
+    let common = |(from, to): &(i64, i64)| {
+        let (from, to) = (*from, *to);
+        let parts = callee.iter().map(move |(since, until)| (from.max(*since), to.min(*until)));
+        parts.filter(|(from, to)| from < to)
+    };
+    caller.iter().flat_map(common).collect()
+}
+
+/// Whether a time at which the tap seemed blind lies in such a span.
+pub fn covers((from, to): (i64, i64), blind: &Blind) -> bool {
+    blind.since_ns >= from.saturating_sub(NEAR_NS) && blind.until_ns <= to.saturating_add(NEAR_NS)
+}
+
+/// A gap takes most of a span, and begins and ends near it: some go on to send on hold, and may lose packets then.
+fn is_within(gap: &Gap, (from, to): (i64, i64)) -> bool {
+    let common = gap.to_ns.min(to).saturating_sub(gap.from_ns.max(from));
+    let is_near = gap.from_ns >= from.saturating_sub(NEAR_NS) && gap.to_ns <= to.saturating_add(NEAR_NS);
+    let length = gap.to_ns.saturating_sub(gap.from_ns);
+    let counts_on = length >= HELD_MIN_NS && gap.step_ns() <= STEP_NS_MAX;
+    is_near && counts_on && common > length.max(to.saturating_sub(from)) / 2
+}
+
+/// Takes such numbers out of what is expected and missing of a stream.
+pub fn leave_out(stream: &mut Stream, evidence: &Evidence, changes: &[Change]) {
+    let party = match stream.direction {
+        Direction::Caller => 0,
+        Direction::Callee => 1,
+        Direction::Unknown => return,
+    };
+    if stream.missing == 0 || changes.len() < 2 || stream.codec == FAX {
+        return;
+    }
+    let spans = spans(changes, party);
+    let held = |gap: &&Gap| spans.iter().any(|span| is_within(gap, *span));
+    let (mut packets, mut runs) = (0, 0);
+    for gap in evidence.gaps.iter().filter(held).filter(|gap| gap.missing > 0) {
+        let missing = u64::from(gap.missing);
+        let run = &mut stream.loss_runs[gap.missing.min(10) as usize - 1];
+        *run = run.saturating_sub(1);
+        packets += missing;
+        runs += 1;
+    }
+    let packets = packets.min(stream.missing);
+    if packets == 0 {
+        return;
+    }
+    stream.missing -= packets;
+    stream.expected = stream.expected.saturating_sub(packets);
+    stream.lost = stream.lost.saturating_sub(i64::try_from(packets).unwrap_or(i64::MAX));
+    (stream.mos.g107, stream.burst_ratio) = evidence.scoring.left_out(packets, runs);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signalling::Said;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    /// Each second and whether the caller sends, the callee receives, and whether it is a fax.
+    fn changes(all: &[(i64, bool, bool, bool)]) -> Vec<Change> {
+        let said = |sends, receives, fax| Said {
+            endpoint: "192.0.2.1:4000".parse().ok(),
+            sends,
+            receives,
+            fax,
+            ..Said::default()
+        };
+        let change = |(second, sends, receives, fax): &(i64, bool, bool, bool)| Change {
+            at_ns: second * SECOND,
+            hosts: Default::default(),
+            parties: [said(*sends, true, *fax), said(true, *receives, *fax)],
+        };
+        all.iter().map(change).collect()
+    }
+
+    #[test]
+    fn a_side_is_not_to_send_while_it_is_held_or_faxes() {
+        let held =
+            changes(&[(0, true, true, false), (5, true, false, false), (9, true, true, false), (20, true, true, true)]);
+        assert_eq!(spans(&held, 0)[..], [(5 * SECOND, 9 * SECOND), (20 * SECOND, i64::MAX)]);
+        assert_eq!(spans(&held, 1)[..], [(20 * SECOND, i64::MAX)]);
+    }
+
+    #[test]
+    fn numbers_that_go_by_meanwhile_are_neither_expected_nor_missing() {
+        let held = changes(&[(0, true, true, false), (5, false, true, false), (9, true, true, false)]);
+        let stream = |gaps: &[(i64, i64, u32)]| {
+            let gaps: Vec<Gap> = gaps
+                .iter()
+                .map(|(from, to, missing)| Gap::new(from * SECOND / 10, to * SECOND / 10, *missing))
+                .collect();
+            let missing = gaps.iter().map(|gap| u64::from(gap.missing)).sum();
+            let mut stream = Stream {
+                direction: Direction::Caller,
+                expected: 1000,
+                missing,
+                lost: missing as i64,
+                ..Stream::default()
+            };
+            for gap in &gaps {
+                stream.loss_runs[gap.missing.min(10) as usize - 1] += 1;
+            }
+            leave_out(&mut stream, &Evidence { gaps, ..Evidence::default() }, &held);
+            (stream.expected, stream.missing, stream.lost, stream.loss_runs[2], stream.loss_runs[9])
+        };
+        assert_eq!(stream(&[(45, 95, 250), (30, 31, 3)]), (750, 3, 3, 1, 0));
+        // It began well before, or went on well after.
+        assert_eq!(stream(&[(30, 90, 300)]), (1000, 300, 300, 0, 1));
+        assert_eq!(stream(&[(50, 120, 350)]), (1000, 350, 350, 0, 1));
+    }
+}

@@ -1,0 +1,126 @@
+//! Calls as people report them of comparable products, each with its truth: how they are set up, changed and ended. The
+//! reports are named beside each.
+
+use crate::tape::{Side, Tape, audio, end, kind, says, udp};
+use trunkline_store::row::{Call, CallState};
+
+const INVITE: &str = "INVITE sip:b@x SIP/2.0";
+
+fn sides() -> [Side; 2] {
+    let side =
+        |host: &str, tag| Side { signals: end(&format!("{host}:5060")), tag, sdp: audio(end(&format!("{host}:4000"))) };
+    [side("192.0.2.10", "a"), side("198.51.100.20", "b")]
+}
+
+/// Audio of both sides between these times.
+fn talk(tape: &mut Tape, span_ms: (i64, i64)) {
+    let ends = ["192.0.2.10:4000", "198.51.100.20:4000"].map(end);
+    for (ssrc, [from, to]) in [(1, [0, 1]), (2, [1, 0])] {
+        tape.media(span_ms, ssrc, |o| udp(ends[from], ends[to], o));
+    }
+}
+
+fn told(call: &Call) -> (&str, &str) {
+    (kind(call), says(call))
+}
+
+/// RFC 3261 section 9.1: who gave up, and whose CANCEL crossed the answer, hangs up.
+#[test]
+fn a_cancel_that_crosses_the_answer_is_no_early_hangup() {
+    let [a, b] = &sides();
+    for cancelled in [true, false] {
+        let mut tape = Tape::default();
+        tape.call(0, "s1", [a, b]);
+        if cancelled {
+            tape.sip(1_990, [a, b], "CANCEL sip:b@x SIP/2.0", ("s1", [a.tag, ""]), "1 CANCEL", "");
+            tape.sip(
+                2_005,
+                [b, a],
+                "SIP/2.0 481 Call/Transaction Does Not Exist",
+                ("s1", [a.tag, "b"]),
+                "1 CANCEL",
+                "",
+            );
+        }
+        tape.bye(2_050, "s1", [a, b]);
+        let (call, ..) = tape.call_of();
+        assert_eq!(kind(&call), if cancelled { "" } else { "early-hangup" }, "{}", says(&call));
+    }
+}
+
+/// A queue that plays before it answers (183) is no phone that rings.
+#[test]
+fn only_ringing_is_long_ringing() {
+    let [a, b] = &sides();
+    for (line, expected) in [("183 Session Progress", ""), ("180 Ringing", "long-ringing")] {
+        let mut tape = Tape::default();
+        tape.sip(0, [a, b], INVITE, ("s1", [a.tag, ""]), "1 INVITE", &a.sdp);
+        tape.sip(300, [b, a], &format!("SIP/2.0 {line}"), ("s1", [a.tag, "b"]), "1 INVITE", &b.sdp);
+        tape.sip(240_000, [b, a], "SIP/2.0 200 OK", ("s1", [a.tag, "b"]), "1 INVITE", &b.sdp);
+        tape.sip(240_020, [a, b], "ACK sip:b@x SIP/2.0", ("s1", [a.tag, "b"]), "1 ACK", "");
+        talk(&mut tape, (240_040, 260_000));
+        tape.bye(260_000, "s1", [a, b]);
+        let (call, ..) = tape.call_of();
+        assert_eq!(kind(&call), expected, "{}", says(&call));
+    }
+}
+
+/// Phones without a camera decline video, and the call goes on.
+#[test]
+fn video_that_is_declined_is_no_refused_invite() {
+    let [a, b] = &sides();
+    let video = "m=video 4002 RTP/AVP 96\na=rtpmap:96 H264/90000\n";
+    let call = |offer: &str, had_video: bool, ends_ms: i64| {
+        let mut tape = Tape::default();
+        let (mut caller, mut callee) = (a.clone(), b.clone());
+        if had_video {
+            caller.sdp.push_str(video);
+            callee.sdp.push_str(video);
+        }
+        tape.call(0, "s1", [&caller, &callee]);
+        let dialog = ("s1", [a.tag, b.tag]);
+        tape.sip(20_000, [a, b], INVITE, dialog, "2 INVITE", offer);
+        tape.sip(20_050, [b, a], "SIP/2.0 488 Not Acceptable Here", dialog, "2 INVITE", "");
+        tape.sip(20_060, [a, b], "ACK sip:b@x SIP/2.0", dialog, "2 ACK", "");
+        talk(&mut tape, (2_040, ends_ms));
+        tape.bye(ends_ms, "s1", [a, b]);
+        tape.call_of().0
+    };
+    let offer = a.sdp.clone() + video;
+    assert_eq!(told(&call(&offer, false, 60_000)), ("", ""));
+    // The call ends over it; video was there before; audio alone is refused.
+    for (offer, had_video, ends_ms) in [(&offer, false, 21_000), (&offer, true, 60_000), (&a.sdp, false, 60_000)] {
+        assert_eq!(kind(&call(offer, had_video, ends_ms)), "reinvite-refused");
+    }
+}
+
+/// A tap that loses one packet, the 200: what follows it tells that the call was answered.
+#[test]
+fn a_lost_answer_leaves_a_completed_call() {
+    let [a, b] = &sides();
+    let mut tape = Tape::default();
+    tape.call(0, "s1", [a, b]);
+    tape.0.retain(|(_, packet)| !packet.windows(14).any(|part| part == b"SIP/2.0 200 OK"));
+    talk(&mut tape, (2_040, 30_000));
+    tape.bye(30_000, "s1", [a, b]);
+    let (call, ..) = tape.call_of();
+    assert_eq!((call.state, call.code, told(&call)), (CallState::Completed, 0, ("", "")));
+    assert!((call.end_ns.unwrap() - call.answer_ns.unwrap() - 27_980_000_000).abs() < 1_000_000_000);
+    assert_eq!(call.capture.note, "the answer to its INVITE was not captured");
+}
+
+/// kamailio#2405: a proxy tells the caller 500 where the gateway said 503 (RFC 3261 section 16.7 step 6).
+#[test]
+fn who_refused_first_is_named() {
+    let [a, gateway] = &sides();
+    let proxy = Side { signals: end("192.0.2.50:5060"), tag: "p", sdp: String::new() };
+    let mut tape = Tape::default();
+    tape.sip(0, [a, &proxy], INVITE, ("s1", [a.tag, ""]), "1 INVITE", &a.sdp);
+    tape.sip(10, [&proxy, gateway], INVITE, ("s1", [a.tag, ""]), "1 INVITE", &a.sdp);
+    tape.sip(90, [gateway, &proxy], "SIP/2.0 503 Service Unavailable", ("s1", [a.tag, "g"]), "1 INVITE", "");
+    tape.sip(100, [&proxy, a], "SIP/2.0 500 Server Internal Error", ("s1", [a.tag, "p"]), "1 INVITE", "");
+    let (call, ..) = tape.call_of();
+    let text = "192.0.2.50:5060 refused the call with 500 Server Internal Error, after 198.51.100.20:5060 had refused \
+                it with 503";
+    assert!(kind(&call) == "failure-5xx" && says(&call).starts_with(text), "{}", says(&call));
+}
