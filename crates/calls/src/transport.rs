@@ -238,11 +238,13 @@ impl<T: TakeMessages> Transport<T> {
 impl Transport<Signalling> {
     /// Closes what is over by `now_ns`.
     pub fn tick(&mut self, now_ns: i64) {
+        self.fragments.tick(now_ns);
         self.taker.tick(now_ns);
     }
 
     /// Closes everything: the input has ended.
     pub fn finish(&mut self) {
+        self.fragments.tick(i64::MAX);
         self.end_streams();
         self.taker.finish();
     }

@@ -241,6 +241,11 @@ impl Fragments {
         })
     }
 
+    /// Gives up what is incomplete at this time: no fragment has to come for that. All of it at `i64::MAX`.
+    pub fn tick(&mut self, at_ns: i64) {
+        self.expire(at_ns);
+    }
+
     fn expire(&mut self, at_ns: i64) {
         while let Some((serial, since_ns, key)) = self.order.front().copied() {
             let waits = at_ns.saturating_sub(since_ns) <= self.limits.timeout_ns;
@@ -488,6 +493,11 @@ mod tests {
         assert_eq!((table.counts().evicted, table.incomplete()), (1, 2));
         let (last, octets) = part(8, 9, false);
         assert!(table.push(12, &Fragment { identification: 3, ..last }, &octets).is_some());
+        // The one that is left is given up in its time, and what waits at the end then.
+        table.tick(20);
+        assert_eq!((table.counts().timed_out, table.incomplete()), (1, 1));
+        table.tick(i64::MAX);
+        assert_eq!((table.counts().timed_out, table.incomplete()), (2, 0));
     }
 
     #[test]

@@ -124,3 +124,22 @@ fn who_refused_first_is_named() {
                 it with 503";
     assert!(kind(&call) == "failure-5xx" && says(&call).starts_with(text), "{}", says(&call));
 }
+
+/// sngrep#356: `port 5060` in a capture filter drops all fragments but the first.
+#[test]
+fn first_fragments_without_the_others_are_counted() {
+    let [a, b] = &sides();
+    let mut long = a.clone();
+    long.sdp.push_str(&"a=x-filler:0123456789012345678901234567890123456789\n".repeat(40));
+    let text = format!(
+        "{INVITE}\nVia: SIP/2.0/UDP a;branch=z9hG4bKx\nFrom: <sip:a@x>;tag=a\nTo: <sip:b@x>\nCall-ID: s2\nCSeq: 1 INVITE\n\
+         Content-Type: application/sdp\n\n{}",
+        long.sdp
+    );
+    let mut tape = Tape::default();
+    let [first, _] = crate::tape::fragments(a.signals, b.signals, 7, text.replace('\n', "\r\n").as_bytes());
+    tape.push(0, first);
+    tape.udp(1_000, end("192.0.2.77:9"), end("192.0.2.78:9"), b"later");
+    let (_, summary) = tape.read();
+    assert_eq!(summary.counter("trunkline_calls_ip_fragments_timed_out_total"), 1);
+}

@@ -281,7 +281,7 @@ impl Page<'_> {
 
     /// What was there beside the calls, so that nobody looks for it in them.
     fn unread(&mut self) {
-        let lines = unread::lines(&self.report.summary.unread, self.report.selection.calls == 0);
+        let lines = unread::lines(self.report.summary, self.report.selection.calls == 0);
         if lines.is_empty() {
             return;
         }

@@ -2,12 +2,27 @@
 
 use super::super::figure::of;
 use trunkline_calls::job::Summary;
-use trunkline_calls::unread::{Protocol, Row, Unread};
+use trunkline_calls::unread::{Protocol, Row};
 
 /// What was seen, a line each. Where there are no calls, what may be why is told by [`reasons`] instead.
-pub(super) fn lines(unread: &Unread, without_calls: bool) -> Vec<String> {
+pub(super) fn lines(summary: &Summary, without_calls: bool) -> Vec<String> {
     let told = |protocol: Protocol| !without_calls || !protocol.may_hide_calls();
-    unread.seen().filter(|(protocol, _)| told(*protocol)).map(|(protocol, row)| line(protocol, row)).collect()
+    let seen = summary.unread.seen().filter(|(protocol, _)| told(*protocol));
+    let mut lines: Vec<String> = seen.map(|(protocol, row)| line(protocol, row)).collect();
+    lines.extend(fragments(summary).filter(|_| !without_calls));
+    lines
+}
+
+/// IP datagrams of which fragments are missing: long SIP messages, as a rule.
+fn fragments(summary: &Summary) -> Option<String> {
+    let incomplete = summary.counter("trunkline_calls_ip_fragments_timed_out_total");
+    (incomplete > 0).then(|| {
+        format!(
+            "{} incomplete: a capture filter with a port, such as `port 5060`, drops all fragments but the first. Use \
+             `port 5060 or ip[6:2] & 0x1fff != 0`.",
+            of(incomplete, "fragmented IP datagram stayed", "fragmented IP datagrams stayed")
+        )
+    })
 }
 
 /// Why there may be no calls: a snap length that is too small first, then protocols that calls may be inside of, then
@@ -16,14 +31,7 @@ pub(super) fn reasons(summary: &Summary) -> Vec<String> {
     let unread = &summary.unread;
     let mut reasons: Vec<String> = snap_length(summary).into_iter().collect();
     reasons.extend(unread.seen().filter(|(p, _)| p.may_hide_calls()).map(|(p, row)| line(p, row)));
-    let incomplete = summary.counter("trunkline_calls_ip_fragments_timed_out_total");
-    if incomplete > 0 {
-        reasons.push(format!(
-            "{} incomplete: a capture filter with a port, such as `port 5060`, drops all fragments but the first. Use \
-             `port 5060 or ip[6:2] & 0x1fff != 0`.",
-            of(incomplete, "fragmented IP datagram stayed", "fragmented IP datagrams stayed")
-        ));
-    }
+    reasons.extend(fragments(summary));
     reasons
 }
 
