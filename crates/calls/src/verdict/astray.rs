@@ -81,7 +81,9 @@ pub fn media_left(case: &Case<'_>) -> Option<Verdict> {
     let moved_ns = last[0].moved_ns().max(last[1].moved_ns())?;
     let settled_ns = moved_ns.saturating_add(Window::SETTLES_NS);
     let goes_on = |party: usize| talk::streams(case, party).any(|(_, sound)| sound.last_ns > settled_ns);
-    if goes_on(0) || goes_on(1) || case.tap.elsewhere != [0; 2] {
+    // Both were heard here before: where nothing ever was, nothing has left.
+    let was_here = |party: usize| talk::streams(case, party).next().is_some();
+    if goes_on(0) || goes_on(1) || !was_here(0) || !was_here(1) || case.tap.elsewhere != [0; 2] {
         return None;
     }
     let ends = last.each_ref().map(|w| w.asked().map_or_else(String::new, |e| e.to_string()));
