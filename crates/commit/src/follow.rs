@@ -73,8 +73,7 @@ impl<D: Disk> Follower<D> {
                 }
                 continue;
             };
-            let last = head.first + u64::from(head.count) - 1;
-            if last < self.next {
+            if head.next() <= self.next {
                 open.pass(&head);
                 continue;
             }
@@ -82,7 +81,7 @@ impl<D: Disk> Follower<D> {
             open.load(disk, &head, &mut self.block)?;
             show(&self.block, &head, place, self.next, &open.name, &mut see)?;
             open.pass(&head);
-            self.next = last + 1;
+            self.next = head.next();
             return Ok(true);
         }
         Ok(false)
@@ -100,7 +99,7 @@ fn show(
 ) -> Result<(), Fault> {
     let records = &block[HEAD_OCTETS..HEAD_OCTETS + head.octets];
     let (mut number, mut at, mut seen) = (head.first, place.at + HEAD_OCTETS as u64, Ok(()));
-    let whole = block::each(records, |record| {
+    let whole = head.each(records, |record| {
         at += block::record_octets(0) as u64;
         if seen.is_ok() && number >= from {
             let place = Place { at, ..place };
@@ -110,10 +109,7 @@ fn show(
         number += 1;
     });
     seen?;
-    match whole.is_ok() && number == head.first + u64::from(head.count) {
-        true => Ok(()),
-        false => Err(Fault::damaged(name, place.at, "the records of a block do not follow each other")),
-    }
+    whole.map_err(|_| Fault::damaged(name, place.at, "the records of a block do not follow each other"))
 }
 
 impl<F> Open<F> {
@@ -140,7 +136,7 @@ impl<F> Open<F> {
         let mut octets = [0; HEAD_OCTETS];
         let read = fill(disk, &self.file, self.at, &mut octets).map_err(Fault::io(&self.name))?;
         let head = (read == HEAD_OCTETS).then(|| Head::of(&octets)).flatten();
-        Ok(head.filter(|head| head.first == self.next && head.count > 0))
+        Ok(head.filter(|head| head.first == self.next && (head.count > 0 || head.gap)))
     }
 
     /// Reads the block and checks it.
@@ -154,7 +150,7 @@ impl<F> Open<F> {
 
     fn pass(&mut self, head: &Head) {
         self.at += head.block_octets() as u64;
-        self.next = head.first + u64::from(head.count);
+        self.next = head.next();
     }
 }
 

@@ -81,6 +81,47 @@ impl World {
         octets.stable = octets.seen.clone();
     }
 
+    /// Another disk with the same files.
+    pub fn copied(&self) -> World {
+        let state = self.0.lock().unwrap();
+        let copy = |file: &Arc<Mutex<Octets>>| Arc::new(Mutex::new(file.lock().unwrap().clone()));
+        let files = state.files.iter().map(|(name, file)| (name.clone(), copy(file))).collect();
+        World(Mutex::new(State { files, random: state.random, ..State::default() }))
+    }
+
+    /// What a file holds.
+    pub fn octets(&self, name: &str) -> Vec<u8> {
+        self.0.lock().unwrap().files[name].lock().unwrap().seen.clone()
+    }
+
+    /// A file holds this.
+    pub fn put(&self, name: &str, octets: Vec<u8>) {
+        let file = Octets { stable: octets.clone(), seen: octets };
+        self.0.lock().unwrap().files.insert(name.to_owned(), Arc::new(Mutex::new(file)));
+    }
+
+    /// A file ends there.
+    pub fn cut(&self, name: &str, at: usize) {
+        let mut octets = self.octets(name);
+        octets.truncate(at);
+        self.put(name, octets);
+    }
+
+    /// Zeros in place of what was there.
+    pub fn zero(&self, name: &str, from: usize, octets: usize) {
+        let mut all = self.octets(name);
+        let end = all.len().min(from + octets);
+        all[from.min(end)..end].fill(0);
+        self.put(name, all);
+    }
+
+    /// Two files have each other's names.
+    pub fn swap(&self, one: &str, other: &str) {
+        let (first, second) = (self.octets(one), self.octets(other));
+        self.put(one, second);
+        self.put(other, first);
+    }
+
     /// Removes a file for good.
     pub fn lose(&self, name: &str) {
         self.0.lock().unwrap().files.remove(name).unwrap();
