@@ -39,7 +39,15 @@ impl Durable {
         let mut witnesses: Vec<_> = self.witnesses.iter().filter(|witness| witness.last >= from).cloned().collect();
         witnesses.sort_by_key(|witness| core::cmp::Reverse(witness.last));
         let (name, at, what) = (name.to_owned(), end.at, "the log ends");
-        Err(Fault::gone(Gone { name, at, what, from, to, resumes: None, witnesses }))
+        Err(Fault::gone(Gone { name, at, what, from, to, last: to, resumes: None, witnesses }))
+    }
+
+    /// What is gone, with the last record that is known to have been there.
+    pub fn tell(&self, fault: Fault) -> Fault {
+        match fault {
+            Fault::Gone(gone) => Fault::gone(Gone { last: gone.last.max(self.last()), ..*gone }),
+            other => other,
+        }
     }
 
     /// The mark again, which may be lower where the end of the log was given up meanwhile.

@@ -56,6 +56,8 @@ pub struct Gone {
     pub from: u64,
     /// The last of them, as far as that is known.
     pub to: u64,
+    /// The last record that is known to have been durable, which is behind them or the last of them.
+    pub last: u64,
     /// The first record behind them that is whole; none if the log ends with them.
     pub resumes: Option<u64>,
     /// Who says that they were durable, where the log ends with them.

@@ -80,6 +80,6 @@ pub use fault::{Fault, Gone, Refused, Witness};
 pub use folder::Folder;
 pub use follow::{Follower, Place, read_again};
 pub use log::{Found, Group, Log, Options, make};
-pub use read::{Sealed, read, read_known, read_sealed, sealed, sealed_before};
+pub use read::{Sealed, check_mark, read, read_known, read_sealed, sealed, sealed_before};
 pub use repair::{Repaired, Show, Survey, repair, survey};
 pub use snapshot::{Keep, Snapshot, SnapshotWriter};

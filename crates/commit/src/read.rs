@@ -209,8 +209,8 @@ pub fn read_sealed<D: Disk>(
         true => Ok(()),
         false => {
             let (name, at) = (name::segment(next), 0);
-            let (what, from, to, resumes, witnesses) = ("", next, sealed.to, None, Vec::new());
-            Err(Fault::gone(Gone { name, at, what, from, to, resumes, witnesses }))
+            let (what, from, to, last, resumes, witnesses) = ("", next, sealed.to, sealed.to, None, Vec::new());
+            Err(Fault::gone(Gone { name, at, what, from, to, last, resumes, witnesses }))
         }
     }
 }
@@ -263,6 +263,21 @@ pub fn read_known<D: Disk>(
     Ok(walked.next())
 }
 
+/// What is wrong with the mark of a log, if anything is: then records at its end may be missing of which nobody knows.
+///
+/// # Errors
+/// The disk fails.
+pub fn check_mark<D: Disk>(disk: &D) -> Result<Option<Fault>, Fault> {
+    let durable = Durable::of(disk, &[])?;
+    let mut head = [0; SEGMENT_HEAD_OCTETS];
+    if let Some((_, name)) = segments(disk)?.last() {
+        let file = disk.open(name).map_err(Fault::io(name))?;
+        disk.read(&file, 0, &mut head).map_err(Fault::io(name))?;
+    }
+    Ok(durable.no_mark(head[28..] == MARKED))
+}
+
+/// All octets of a file, in memory that another one had, if any did.
 pub fn whole<D: Disk>(disk: &D, name: &str, mut octets: Vec<u8>) -> std::io::Result<Vec<u8>> {
     const PIECE: usize = 1 << 20;
     let (file, mut len) = (disk.open(name)?, 0);

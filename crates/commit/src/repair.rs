@@ -205,7 +205,7 @@ impl Looking<'_> {
             let (from, to, resumes) = (self.next, first - 1, Some(first));
             self.survey.works.push(Work::Make { first: from, last: to });
             let ((name, at, what), witnesses) = (self.place(), Vec::new());
-            self.lose(Gone { name, at, what, from, to, resumes, witnesses })?;
+            self.lose(Gone { name, at, what, from, to, last: to, resumes, witnesses })?;
         }
         Ok(())
     }
@@ -233,7 +233,7 @@ impl Looking<'_> {
             mend.tail = Some((first, to));
             let what = if known.is_none() { "the head of the segment is damaged" } else { "no block is whole" };
             let (name, resumes, witnesses) = (name.to_owned(), behind, Vec::new());
-            self.lose(Gone { name, at: 0, what, from: first, to, resumes, witnesses })?;
+            self.lose(Gone { name, at: 0, what, from: first, to, last: to, resumes, witnesses })?;
         }
         let dirty = falls_short && !segment.is_clean_after(end);
         if known.is_none() || !mend.gaps.is_empty() || mend.tail.is_some() || dirty {
@@ -266,7 +266,7 @@ impl Looking<'_> {
             if count > 0 {
                 let (name, from, to) = (segment.name.clone(), end.next, resumes.next - 1);
                 let (what, resumes, witnesses) = ("", Some(resumes.next), Vec::new());
-                self.lose(Gone { name, at: end.at, what, from, to, resumes, witnesses })?;
+                self.lose(Gone { name, at: end.at, what, from, to, last: to, resumes, witnesses })?;
             }
             end = resumes;
         }

@@ -33,6 +33,15 @@ pub fn walk<D: Disk>(
     disk: &D,
     from: u64,
     durable: &mut Durable,
+    see: impl FnMut(u64, &[u8]) -> Result<ControlFlow<()>, Fault>,
+) -> Result<Walked, Fault> {
+    along(disk, from, durable, see).map_err(|fault| durable.tell(fault))
+}
+
+fn along<D: Disk>(
+    disk: &D,
+    from: u64,
+    durable: &mut Durable,
     mut see: impl FnMut(u64, &[u8]) -> Result<ControlFlow<()>, Fault>,
 ) -> Result<Walked, Fault> {
     let segments = segments(disk)?;
@@ -91,7 +100,7 @@ fn load<D: Disk>(disk: &D, name: &str, memory: Vec<u8>, behind: Option<u64>, dur
         (Fault::Damaged { .. }, name::Kind::Segment(from)) => {
             let (what, to) = ("the head of the segment is damaged", behind.map_or(durable, |behind| behind - 1));
             let (name, at, resumes, to) = (name.to_owned(), 0, behind, to.max(from));
-            Fault::gone(Gone { name, at, what, from, to, resumes, witnesses: Vec::new() })
+            Fault::gone(Gone { name, at, what, from, to, last: to, resumes, witnesses: Vec::new() })
         }
         (fault, _) => fault,
     })
@@ -125,5 +134,5 @@ pub fn lost(name: &str, end: End, resumes: u64) -> Fault {
     }
     let (name, from, to) = (name.to_owned(), end.next, resumes - 1);
     let (at, what, resumes, witnesses) = (end.at, "", Some(resumes), Vec::new());
-    Fault::gone(Gone { name, at, what, from, to, resumes, witnesses })
+    Fault::gone(Gone { name, at, what, from, to, last: to, resumes, witnesses })
 }

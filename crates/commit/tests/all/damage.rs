@@ -39,24 +39,7 @@ fn log(world: &Arc<World>, groups: u64) -> Vec<(String, usize, u64)> {
         (next..=next + at % 4).for_each(|number| group.put(&record(number)).unwrap());
         log.commit(&mut group).unwrap();
     }
-    blocks(world)
-}
-
-fn segments(world: &World) -> Vec<String> {
-    world.list().unwrap().into_iter().filter(|name| name.ends_with(".log")).collect()
-}
-
-fn blocks(world: &World) -> Vec<(String, usize, u64)> {
-    let mut blocks = Vec::new();
-    for name in segments(world) {
-        let (octets, mut at) = (world.octets(&name), 32);
-        while octets.get(at..at + 4).is_some_and(|mark| mark == b"TLBK") {
-            let word = |at: usize| u32::from_le_bytes(octets[at..at + 4].try_into().unwrap());
-            blocks.push((name.clone(), at, u64::from(word(at + 8))));
-            at = (at + 24 + word(at + 4) as usize).next_multiple_of(8);
-        }
-    }
-    blocks
+    world.blocks()
 }
 
 /// All that is there, and what is told of the rest.
@@ -117,7 +100,7 @@ fn each_changed_octet_is_told_where_it_is() {
     let whole = Arc::new(World::default());
     let blocks = log(&whole, 40);
     let last = open(&whole).unwrap().next() - 1;
-    assert!(segments(&whole).len() >= 4);
+    assert!(whole.segments().len() >= 4);
     for (at, (name, octet, first)) in blocks.iter().enumerate() {
         let behind = blocks.get(at + 1).map_or(last, |(_, _, first)| first - 1);
         // Mark, length, number, count, checksum; the first record's length and the last of its octets that counts.
@@ -141,7 +124,7 @@ fn a_changed_octet_of_a_head_loses_no_record() {
     let whole = Arc::new(World::default());
     log(&whole, 40);
     let last = open(&whole).unwrap().next() - 1;
-    for name in segments(&whole) {
+    for name in whole.segments() {
         let first: u64 = name.trim_end_matches(".log").parse().unwrap();
         for octet in 0..32 {
             let world = Arc::new(whole.copied());
@@ -173,7 +156,7 @@ fn a_cut_is_told_wherever_it_is() {
         }
     }
     // From the head on: the file is empty, or nearly.
-    for (name, octets) in segments(&whole).iter().flat_map(|name| [0, 1, 16, 31].map(|octets| (name, octets))) {
+    for (name, octets) in whole.segments().iter().flat_map(|name| [0, 1, 16, 31].map(|octets| (name, octets))) {
         let world = Arc::new(whole.copied());
         world.cut(name, octets);
         assert!(gone(open(&world).unwrap_err()).to_string().contains("the head of the segment is damaged"));
@@ -186,7 +169,7 @@ fn zeros_in_place_of_a_piece_are_told() {
     let whole = Arc::new(World::default());
     log(&whole, 40);
     let last = open(&whole).unwrap().next() - 1;
-    for name in segments(&whole) {
+    for name in whole.segments() {
         for (from, octets) in [(0, 512), (512, 512), (1024, 1024), (2048, 2048), (0, 4096)] {
             let world = Arc::new(whole.copied());
             world.zero(&name, from, octets);
@@ -207,7 +190,7 @@ fn a_removed_segment_is_told_and_its_numbers_are_not_used_again() {
     let whole = Arc::new(World::default());
     log(&whole, 40);
     let last = open(&whole).unwrap().next() - 1;
-    let names = segments(&whole);
+    let names = whole.segments();
     for (at, name) in names.iter().enumerate() {
         let world = Arc::new(whole.copied());
         world.lose(name);
@@ -230,7 +213,7 @@ fn swapped_segments_are_told_and_lose_nothing() {
     let whole = Arc::new(World::default());
     log(&whole, 40);
     let last = open(&whole).unwrap().next() - 1;
-    let names = segments(&whole);
+    let names = whole.segments();
     for one in 0..names.len() {
         for other in one + 1..names.len() {
             let world = Arc::new(whole.copied());
@@ -309,7 +292,7 @@ fn a_folder_without_a_mark_is_opened_and_gets_one() {
     let blocks = log(&world, 10);
     let last = open(&world).unwrap().next() - 1;
     world.lose("durable");
-    for name in segments(&world) {
+    for name in world.segments() {
         let mut octets = world.octets(&name);
         octets[28..32].fill(0);
         let checksum = crc32fast::hash(&octets[..24]);
@@ -439,7 +422,7 @@ proptest! {
         log(&world, 24);
         let last = open(&world).unwrap().next() - 1;
         for (which, kind, at) in damages {
-            let names = segments(&world);
+            let names = world.segments();
             if names.is_empty() {
                 break;
             }

@@ -81,6 +81,25 @@ impl World {
         octets.stable = octets.seen.clone();
     }
 
+    /// The names of a log's segments.
+    pub fn segments(&self) -> Vec<String> {
+        self.list().unwrap().into_iter().filter(|name| name.ends_with(".log")).collect()
+    }
+
+    /// Where each block of a log begins: its segment, its place, its first record.
+    pub fn blocks(&self) -> Vec<(String, usize, u64)> {
+        let mut blocks = Vec::new();
+        for name in self.segments() {
+            let (octets, mut at) = (self.octets(&name), 32);
+            while octets.get(at..at + 4).is_some_and(|mark| mark == b"TLBK") {
+                let word = |at: usize| u32::from_le_bytes(octets[at..at + 4].try_into().unwrap());
+                blocks.push((name.clone(), at, u64::from(word(at + 8))));
+                at = (at + 24 + word(at + 4) as usize).next_multiple_of(8);
+            }
+        }
+        blocks
+    }
+
     /// Another disk with the same files.
     pub fn copied(&self) -> World {
         let state = self.0.lock().unwrap();
