@@ -3,7 +3,7 @@
 use crate::disk::Disk;
 use crate::durable::Durable;
 use crate::fault::Fault;
-use crate::mark::Mark;
+use crate::mark::{self, Mark};
 use crate::read::{Segment, segments};
 use crate::snapshot::Snapshot;
 use crate::walk::through;
@@ -63,6 +63,8 @@ pub fn copy<D: Disk, E: Disk>(from: &D, to: &E, mut told: impl FnMut(u64)) -> Re
         snapshot.check(to)?;
     }
     Mark::set(to, copied.next - 1)?;
+    copied.octets += mark::OCTETS;
+    told(mark::OCTETS);
     Ok(copied)
 }
 

@@ -23,6 +23,8 @@ const MARK: [u8; 8] = *b"TRKLDUR1";
 /// Octets of a slot: a sector.
 const SLOT: usize = 512;
 const SLOTS: u64 = 2;
+/// Octets of the file.
+pub const OCTETS: u64 = SLOTS * SLOT as u64;
 
 /// What a folder's mark says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +77,7 @@ impl<F> Mark<F> {
             Marked::At { serial, .. } => (NAME, serial),
             Marked::Absent | Marked::Damaged => (UNFINISHED, 0),
         };
-        let opened = if name == NAME { disk.open(name) } else { disk.make(name, SLOTS * SLOT as u64) };
+        let opened = if name == NAME { disk.open(name) } else { disk.make(name, OCTETS) };
         let mut mark = Mark { file: opened.map_err(Fault::io(name))?, serial };
         for _ in 0..SLOTS {
             mark.say(disk, last)?;

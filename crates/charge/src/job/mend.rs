@@ -34,8 +34,9 @@ pub struct Mended {
     pub sessions: usize,
     /// Sessions that are closed now, as the open records say that they ended, or only they know them.
     pub closed: usize,
-    /// Records that were made of entries that are gone: they stay.
-    pub records_made: u64,
+    /// Records that were made of entries that are gone, and stay; none where that is not known, as the first entries were
+    /// given up by age or records were cut otherwise before.
+    pub records_made: Option<u64>,
     /// Records that are open, and may lack usage.
     pub records_open: usize,
     /// Files that were written.
@@ -143,8 +144,8 @@ struct Looks<'d, D: Disk> {
     /// Open records, from the checkpoint on, and how many entries that is.
     fold: Option<Fold>,
     checked: u64,
-    /// How many records the entries up to the cursor come to.
-    folded: u64,
+    /// The records that the entries up to the cursor come to, from the first one on; none where that is not there.
+    counted: Option<Fold>,
     /// Entries that are gone, and those that an entry tells of.
     gone: Vec<(u64, u64)>,
     told: Vec<(u64, u64)>,
@@ -167,7 +168,7 @@ impl<'d, D: Disk> Looks<'d, D> {
             checked.unwrap_or_else(|| Fold::new(made.cuts, first - 1))
         });
         let checked = fold.as_ref().map_or(0, Fold::entry);
-        let folded = fold.as_ref().map_or(0, Fold::records);
+        let counted = made.filter(|_| first == 1).map(|made| Fold::new(made.cuts, 0));
         Ok(Looks {
             disk,
             first,
@@ -176,7 +177,7 @@ impl<'d, D: Disk> Looks<'d, D> {
             made,
             fold,
             checked,
-            folded,
+            counted,
             gone: Vec::new(),
             told: Vec::new(),
             accounts: BTreeSet::new(),
@@ -195,12 +196,10 @@ impl<'d, D: Disk> Looks<'d, D> {
             self.look_at(&entry)?;
         }
         self.reading.fold(&entry)?;
-        if let Some(fold) = self.fold.as_mut().filter(|fold| number > fold.entry()) {
-            fold.take(&entry, Source { entry: number, ..Source::default() }, &mut Vec::new());
-            if self.made.is_some_and(|made| number <= made.entry) {
-                self.folded = fold.records();
-            }
-        }
+        let counted = self.counted.as_mut().filter(|_| self.made.is_some_and(|made| number <= made.entry));
+        let folds = self.fold.as_mut().filter(|fold| number > fold.entry()).into_iter().chain(counted);
+        let source = Source { entry: number, ..Source::default() };
+        folds.for_each(|fold| fold.take(&entry, source, &mut Vec::new()));
         Ok(())
     }
 
@@ -256,7 +255,9 @@ impl<'d, D: Disk> Looks<'d, D> {
     fn mended(&mut self, next: u64) -> Result<Mended, Fault> {
         let told = |(from, to): &(u64, u64)| self.told.iter().any(|(first, last)| first <= from && to <= last);
         let untold: Vec<_> = self.gone.iter().filter(|range| !told(range)).copied().collect();
-        let records_made = self.made.map_or(0, |made| made.records.saturating_sub(self.folded));
+        let counted = self.counted.as_ref().map(Fold::records);
+        let made = self.made.map_or(Some(0), |made| counted.and_then(|counted| made.records.checked_sub(counted)));
+        let records_made = if untold.is_empty() { Some(0) } else { made };
         let records_open = self.fold.as_ref().map_or(0, |fold| {
             let open = fold.open_slots();
             open.filter(|(slot, began)| self.before.contains(slot) || began.is_none_or(|entry| self.is_gone(entry)))

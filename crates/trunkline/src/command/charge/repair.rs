@@ -84,15 +84,16 @@ impl Repair {
         mended.lost.iter().try_for_each(|gone| writeln!(out, "{gone}"))?;
         mended.also.iter().try_for_each(|why| writeln!(out, "{why}"))?;
         let entries = mended.untold.iter().map(|(from, to)| to - from + 1).sum();
-        let told = if self.dry_run { "would be given up" } else { "are given up" };
-        writeln!(out, "{} {told}", figure::of(entries, "entry", "entries"))?;
+        let told = if self.dry_run { "to be given up" } else { "given up" };
+        writeln!(out, "{told}: {}", figure::of(entries, "entry", "entries"))?;
         let (accounts, sessions) = (mended.accounts as u64, mended.sessions as u64);
         writeln!(out, "accounts affected, at most: {accounts}")?;
         writeln!(out, "sessions affected, at most: {sessions}; of these ended by the repair: {}", mended.closed)?;
+        let made = mended.records_made.map_or_else(|| "an unknown number".to_owned(), |made| made.to_string());
+        let open = mended.records_open;
         writeln!(
             out,
-            "CDRs affected: {} made of entries that are gone (they stay), {} open that may lack usage",
-            mended.records_made, mended.records_open
+            "CDRs affected: {made} made of entries that are gone (they stay), {open} open that may lack usage"
         )?;
         mended.written.iter().try_for_each(|name| writeln!(out, "written: {name}"))?;
         mended.kept.iter().try_for_each(|name| writeln!(out, "kept: {name}"))?;
