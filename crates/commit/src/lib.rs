@@ -26,12 +26,12 @@
 //! - *Blocks follow each other without gaps*, the next one begins where the last ended. So the first that does not fit
 //!   ends what was written, unless a whole one with a higher number is found behind it, or somebody knows that more was
 //!   durable: then the disk has lost something, and whoever reads says what and where ([`Fault::Gone`]) and refuses.
-//! - *Those who know* are the log's own mark, a file that says after each fdatasync(2) of a segment up to which record it
-//!   is durable; the next segment's head; the snapshots; and cursors of others ([`Witness`]). The mark is written without
-//!   a sync of its own: it outlives the process, and after a power failure it says less than it could, never more. So a
-//!   last block that was damaged is told apart from one that was cut off by a crash and told to nobody.
-//! - *A person decides what is given up*: [`survey`] says what is whole, [`repair`] puts gaps in place of what is gone, which
-//!   keep its numbers, and keeps the damaged files.
+//! - *Those who know* are the log's own mark, a file that says after each fdatasync(2) of a segment up to which record
+//!   it is durable; the next segment's head; the snapshots; and cursors of others ([`Witness`]). The mark is written
+//!   without a sync of its own: it outlives the process, and after a power failure it says less than it could, never
+//!   more. So a last block that was damaged is told apart from one that was cut off by a crash and told to nobody.
+//! - *A person decides what is given up*: [`survey`] says what is whole, [`repair`] puts gaps in place of what is gone,
+//!   which keep its numbers, and keeps the damaged files.
 //! - *A segment is made of zeros before it is used*, and is on disk with its length, so that fdatasync(2) has no
 //!   length and no map of blocks to write. It gets its name when it is used, and the name is on disk before a record
 //!   in it is told.

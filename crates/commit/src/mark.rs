@@ -6,8 +6,8 @@
 //! ```
 //!
 //! It is written after each fdatasync(2) of the segment, and not synced itself but now and then: what it says was
-//! durable before. It outlives the process (the kernel has it), and after a power failure it says less than it could. So
-//! a last block that does not fit its checksum is one that a crash cut off only where the mark does not know it.
+//! durable before. It outlives the process (the kernel has it), and after a power failure it says less than it could.
+//! So a last block that does not fit its checksum is one that a crash cut off only where the mark does not know it.
 //!
 //! Two slots, each in a sector of its own, take turns: one that was cut off leaves the other. The serial, one more with
 //! each write, says which is newer.

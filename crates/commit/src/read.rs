@@ -5,8 +5,8 @@
 //!  | "TRKLLOG1" | salt | first | crc32 | mark | blocks ...
 //! ```
 //!
-//! `mark` is "MRKD" in folders that have a mark ([`crate::mark`]), and zero in older ones; the checksum covers it where it
-//! is not zero.
+//! `mark` is "MRKD" in folders that have a mark ([`crate::mark`]), and zero in older ones; the checksum covers it where
+//! it is not zero.
 //!
 //! All that read a log go along its segments with [`crate::walk`], which tells what is gone from what a crash cut off.
 

@@ -231,9 +231,12 @@ impl Looking<'_> {
         let falls_short = to >= self.next;
         if falls_short && self.next == first {
             mend.tail = Some((first, to));
-            let what = if known.is_none() { "the head of the segment is damaged" } else { "no block is whole" };
+            let (at, what) = match known {
+                None => (0, "the head of the segment is damaged"),
+                Some(_) => (end.at, "no block is whole"),
+            };
             let (name, resumes, witnesses) = (name.to_owned(), behind, Vec::new());
-            self.lose(Gone { name, at: 0, what, from: first, to, last: to, resumes, witnesses })?;
+            self.lose(Gone { name, at, what, from: first, to, last: to, resumes, witnesses })?;
         }
         let dirty = falls_short && !segment.is_clean_after(end);
         if known.is_none() || !mend.gaps.is_empty() || mend.tail.is_some() || dirty {
@@ -302,7 +305,8 @@ impl Looking<'_> {
     }
 }
 
-/// The salt of a segment whose head is damaged: the octets where it stood, or those with one changed, if a block fits it.
+/// The salt of a segment whose head is damaged: the octets where it stood, or those with one changed, if a block fits
+/// it.
 fn seek_salt(octets: &[u8], first: u64) -> Option<u64> {
     let stood: [u8; 8] = *octets.get(8..16)?.first_chunk()?;
     let block = octets.get(SEGMENT_HEAD_OCTETS..)?;

@@ -1,6 +1,6 @@
 //! A log is gone along, segment by segment: the one place that tells records that are gone from an end that a crash cut
-//! off. What is behind the last whole block is a cut end only if nothing whole follows it and nobody knows that more was
-//! durable.
+//! off. What is behind the last whole block is a cut end only if nothing whole follows it and nobody knows that more
+//! was durable.
 
 use core::ops::ControlFlow;
 

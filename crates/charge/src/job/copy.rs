@@ -318,7 +318,7 @@ mod tests {
         assert!(!to.join(LEDGER).join("lock").exists());
         let mut log = names(&to.join("gateway"), |_| true).unwrap();
         log.sort();
-        assert_eq!(log, ["00000000000000000001.log", "job.json"], "another log, as such, with what is beside it");
+        assert_eq!(log, ["00000000000000000001.log", MARK, "job.json"], "another log, as such, with what is beside it");
         let within = copy(&from, &from.join("copy/charge"), |_| ()).unwrap_err();
         assert!(within.ends_with("is in what is to be copied"), "{within}");
         let again = copy(&from, &to, |_| ()).unwrap_err();

@@ -1,6 +1,6 @@
-//! A damaged ledger is repaired by order of an operator: the log keeps all that is whole and has gaps in place of what is
-//! gone ([`trunkline_commit::repair`]); one more entry tells of it, and closes the sessions of which only what is gone said
-//! the beginning or the end, as far as the open records know it.
+//! A damaged ledger is repaired by order of an operator: the log keeps all that is whole and has gaps in place of what
+//! is gone ([`trunkline_commit::repair`]); one more entry tells of it, and closes the sessions of which only what is
+//! gone said the beginning or the end, as far as the open records know it.
 
 use super::records::{Cursor, Made, checkpoint, fold_again};
 use crate::account::{Cause, Effect, Entry};
@@ -34,8 +34,8 @@ pub struct Mended {
     pub sessions: usize,
     /// Sessions that are closed now, as the open records say that they ended, or only they know them.
     pub closed: usize,
-    /// Records that were made of entries that are gone, and stay; none where that is not known, as the first entries were
-    /// given up by age or records were cut otherwise before.
+    /// Records that were made of entries that are gone, and stay; none where that is not known, as the first entries
+    /// were given up by age or records were cut otherwise before.
     pub records_made: Option<u64>,
     /// Records that are open, and may lack usage.
     pub records_open: usize,

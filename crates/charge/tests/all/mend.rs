@@ -80,8 +80,8 @@ fn records_go_on(ledger: &Arc<World>, files: &Arc<World>) {
     assert!(closed(files).0.len() >= before);
 }
 
-/// The ledger was cut: numbers that records were made of are not used again, sessions that ended stay ended, and what is
-/// gone is told by every audit from then on.
+/// The ledger was cut: numbers that records were made of are not used again, sessions that ended stay ended, and what
+/// is gone is told by every audit from then on.
 #[test]
 fn a_ledger_that_was_cut_is_refused_and_mended() {
     let life = life(200);
@@ -194,8 +194,8 @@ fn what_is_gone_before_a_snapshot_changes_no_balance() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Whatever is done to the files: who opens it says so or has all of it, and after a repair it is opened, adds up as
-    /// far as it is there, and records go on.
+    /// Whatever is done to the files: who opens it says so or has all of it, and after a repair it is opened, adds up
+    /// as far as it is there, and records go on.
     #[test]
     fn any_damage_is_told_or_harmless_and_is_mended(
         damages in prop::collection::vec((any::<prop::sample::Index>(), 0..4_u8, 0..8192_usize), 1..4),

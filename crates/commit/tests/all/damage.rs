@@ -1,12 +1,13 @@
 //! Damage to a log on disk: what is gone is told with its place, whatever was done to the files, and is told apart from
 //! an end that a crash cut off; a repair keeps all that is whole, and every number.
 //!
-//! Cases that users of other stores met, here with a known truth: zeros behind a torn record (etcd 5230, 6515, 11488), a
-//! segment without preallocated room behind it (etcd 4903), a segment cut at the exact end of a record (RocksDB 7701), a
-//! segment that was removed by hand (Prometheus 5456, 7409, Badger 541), damage in a closed segment that a start does
-//! not read (Prometheus 18552), a damaged checkpoint for which the log was cut (Prometheus 7530), a log that ends before
-//! its recovery point (Kafka, pull request 8812), records cut off behind a damaged one (Badger 434, Kafka 10388), writing
-//! on behind a damaged place (Prometheus 7835), a file that is damaged from its first octet (Badger 817).
+//! Cases that users of other stores met, here with a known truth: zeros behind a torn record (etcd 5230, 6515, 11488),
+//! a segment without preallocated room behind it (etcd 4903), a segment cut at the exact end of a record (RocksDB
+//! 7701), a segment that was removed by hand (Prometheus 5456, 7409, Badger 541), damage in a closed segment that a
+//! start does not read (Prometheus 18552), a damaged checkpoint for which the log was cut (Prometheus 7530), a log that
+//! ends before its recovery point (Kafka, pull request 8812), records cut off behind a damaged one (Badger 434, Kafka
+//! 10388), writing on behind a damaged place (Prometheus 7835), a file that is damaged from its first octet (Badger
+//! 817).
 
 use crate::world::{End, World};
 use core::ops::ControlFlow;
@@ -93,8 +94,8 @@ fn mended(world: &Arc<World>, last: u64) -> BTreeSet<u64> {
     told
 }
 
-/// One octet of every kind of place of every block and head, in turn: the first record that is told as gone is the first
-/// of the block, all before it are read, and a repair gives up the records of that block and no others.
+/// One octet of every kind of place of every block and head, in turn: the first record that is told as gone is the
+/// first of the block, all before it are read, and a repair gives up the records of that block and no others.
 #[test]
 fn each_changed_octet_is_told_where_it_is() {
     let whole = Arc::new(World::default());
@@ -378,8 +379,8 @@ fn a_mended_log_is_followed_copied_cut_and_written_on() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Over ends in the midst of writing: a torn tail alone is cut off and raises no error, what was told is there once;
-    /// and a repair finds nothing to do.
+    /// Over ends in the midst of writing: a torn tail alone is cut off and raises no error, what was told is there
+    /// once; and a repair finds nothing to do.
     #[test]
     fn a_torn_tail_alone_is_no_damage(
         lives in prop::collection::vec((1..30_u32, any::<bool>(), any::<u64>()), 1..12),

@@ -7,8 +7,8 @@ use trunkline_charge::job::{received_witness, witness};
 use trunkline_charge::ledger::Fault;
 use trunkline_commit::{Folder, Witness};
 
-/// Those who know which entries of the ledger of a data folder were durable. A cursor that cannot be read knows nothing:
-/// that is told by who writes its files.
+/// Those who know which entries of the ledger of a data folder were durable. A cursor that cannot be read knows
+/// nothing: that is told by who writes its files.
 pub fn witnesses(data: &Path) -> Vec<Witness> {
     let records = Folder::beside(&records::files(data)).ok().and_then(|folder| witness(&folder).ok().flatten());
     let received = Folder::beside(&gtpp::received_files(data)).ok();

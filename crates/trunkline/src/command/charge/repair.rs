@@ -16,11 +16,11 @@ use trunkline_kit::exit::Exit;
 /// Mend a damaged ledger, which no node serves: keep what is whole, give up what is gone
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Entries that are gone keep their numbers, and are told of by `trunkline charge audit` from then \
-    on. The damaged files\nstay beside the mended ones as NAME.damaged. Sessions that ended in entries that are gone are \
-    closed, as far as the\nopen charging records tell it. Done again, there is nothing left to do. A node of a pair is \
-    better given the other\none's ledger: `trunkline charge copy`.\n\nExit code 3 with --dry-run if there is anything \
-    to mend."
+    after_help = "Entries that are gone keep their numbers, and are told of by `trunkline charge audit` from then on. The \
+    damaged\nfiles stay beside the mended ones as NAME.damaged. Sessions that ended in entries that are gone are \
+    closed, as far\nas the open charging records tell it. Done again, there is nothing left to do. A node of a pair \
+    is better given\nthe other one's ledger: `trunkline charge copy`.\n\nExit code 3 with --dry-run if there is \
+    anything to mend."
 )]
 pub struct Repair {
     #[command(flatten)]
