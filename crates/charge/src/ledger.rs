@@ -9,7 +9,7 @@
 mod ahead;
 mod history;
 mod payers;
-mod reading;
+pub(crate) mod reading;
 mod statement;
 mod tryout;
 
@@ -18,15 +18,15 @@ pub use payers::{NoPayers, PAYERS_MAX, payers};
 pub use statement::{Line, Mark, STATEMENT_ENTRIES_MAX, Statement, statement};
 pub use tryout::{Span, Tried, try_out};
 
-use crate::account::{Difference, Entry, Sums};
+use crate::account::{Difference, Effect, Entry, Sums};
 use crate::calendar::Moment;
 use crate::session::{Core, Limits, PlanFault, State};
 use ahead::Ahead;
 use core::cell::RefCell;
 use core::ops::ControlFlow;
-use reading::{Reading, entry};
+use reading::Reading;
 use std::sync::Arc;
-use trunkline_commit::{Disk, Fault as LogFault, Keep, Log, Options, Sealed, Snapshot, SnapshotWriter};
+use trunkline_commit::{Disk, Fault as LogFault, Gone, Keep, Log, Options, Sealed, Snapshot, SnapshotWriter, Witness};
 
 /// The ledger cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +37,21 @@ pub enum Fault {
     /// A plan that holds is not read by this program: an upgrade refuses what the program before it took.
     #[error(transparent)]
     Plan(#[from] PlanFault),
+}
+
+impl Fault {
+    /// The entries that are gone, if it is that.
+    pub fn gone(&self) -> Option<&Gone> {
+        match self {
+            Fault::Log(LogFault::Gone(gone)) => Some(gone),
+            _ => None,
+        }
+    }
+
+    /// Whether what is on disk is damaged: a person decides how it goes on.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Fault::Log(LogFault::Gone(_) | LogFault::Damaged { .. }))
+    }
 }
 
 /// A snapshot that was folded.
@@ -61,6 +76,21 @@ pub struct Audit {
     pub accounts: usize,
     /// What is wrong: nothing.
     pub differences: Vec<Difference>,
+    /// Entries that are gone, and were given up by a repair.
+    pub lost: Vec<Lost>,
+    /// What is wrong with the log beside its entries: why entries at its end may be missing of which nobody knows.
+    pub unproved: Option<String>,
+}
+
+/// Entries that a repair gave up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// The first.
+    pub from: u64,
+    /// The last.
+    pub to: u64,
+    /// When they were given up and where they stood, where the ledger says so.
+    pub told: Option<(Moment, Box<str>)>,
 }
 
 /// Opens the ledger in a folder, or begins one: the newest snapshot, then the entries since. The log goes on with the
@@ -69,11 +99,25 @@ pub struct Audit {
 /// # Errors
 /// Something that was told to be durable is gone, or is not read by this program.
 pub fn open<D: Disk>(disk: Arc<D>, options: Options, limits: Limits) -> Result<(Core, Log<D>), Fault> {
+    open_known(disk, options, limits, &[])
+}
+
+/// The same beside others who know which entries were durable.
+///
+/// # Errors
+/// As [`open`]; entries are gone of which they know.
+pub fn open_known<D: Disk>(
+    disk: Arc<D>,
+    options: Options,
+    limits: Limits,
+    witnesses: &[Witness],
+) -> Result<(Core, Log<D>), Fault> {
     let (state, log) = std::thread::scope(|scope| {
         let ahead = RefCell::new(Ahead::new(scope));
-        let log = Log::open(
+        let log = Log::open_known(
             disk,
             options,
+            witnesses,
             |record| ahead.borrow_mut().snapshot(record),
             |number, record| ahead.borrow_mut().entry(number, record),
         )?;
@@ -136,7 +180,11 @@ fn state_at<D: Disk>(disk: &D, before: Option<&Snapshot>, to: u64, rest: &mut dy
     Ok(reading.state().map_err(|why| LogFault::Refused { number: to, why })?)
 }
 
-fn read_snapshot<D: Disk>(disk: &D, snapshot: Option<&Snapshot>, rest: &mut dyn FnMut()) -> Result<Reading, Fault> {
+pub(crate) fn read_snapshot<D: Disk>(
+    disk: &D,
+    snapshot: Option<&Snapshot>,
+    rest: &mut dyn FnMut(),
+) -> Result<Reading, Fault> {
     let mut reading = Reading::default();
     if let Some(snapshot) = snapshot {
         snapshot.each(disk, |record| {
@@ -162,8 +210,23 @@ pub fn retain<D: Disk>(disk: &D, before: u64) -> Result<u64, Fault> {
         return Ok(first);
     }
     let base = snapshots.iter().find(|snapshot| snapshot.last <= cut).or(opening.as_ref());
+    let known = base.map_or(0, |base| base.last);
+    if known < oldest && known < cut && has_lost(disk, known + 1, cut)? {
+        // What was gone when the snapshots were written is in them, and not in the entries.
+        return Ok(first);
+    }
     write(disk, base, cut, &mut || {})?.open_with()?;
     Ok(cut + 1)
+}
+
+/// Whether any of these entries is gone.
+fn has_lost<D: Disk>(disk: &D, from: u64, to: u64) -> Result<bool, Fault> {
+    let mut lost = false;
+    trunkline_commit::read_sealed(disk, Sealed { from, to }, |_, record| {
+        lost |= record.is_empty();
+        Ok(())
+    })?;
+    Ok(lost)
 }
 
 /// The first entry of the newest closed segment that holds nothing older than a moment, or of the one before it: what
@@ -177,8 +240,8 @@ pub fn before_time<D: Disk>(disk: &D, time: Moment) -> Result<u64, Fault> {
     while next > 1 {
         let mut at = None;
         read(disk, next, |entry| {
-            at = Some(entry.at);
-            ControlFlow::Break(())
+            at = Some(entry.at).filter(|_| !entry.is_lost());
+            if at.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         if at.is_some_and(|at| at <= time) {
             before = next;
@@ -195,6 +258,15 @@ pub fn before_time<D: Disk>(disk: &D, time: Moment) -> Result<u64, Fault> {
 /// # Errors
 /// As [`open`].
 pub fn audit<D: Disk>(disk: &D) -> Result<Audit, Fault> {
+    audit_known(disk, &[])
+}
+
+/// The same beside others who know which entries were durable.
+///
+/// # Errors
+/// As [`open_known`].
+pub fn audit_known<D: Disk>(disk: &D, witnesses: &[Witness]) -> Result<Audit, Fault> {
+    let unproved = trunkline_commit::check_mark(disk)?.map(|fault| fault.to_string());
     let opening = Snapshot::opening(disk)?;
     let opened = state_at(disk, opening.as_ref(), 0, &mut || {})?;
     let (first, mut sums) = (opened.sequence() + 1, Sums::opening(&opened));
@@ -202,13 +274,38 @@ pub fn audit<D: Disk>(disk: &D) -> Result<Audit, Fault> {
     let newest = Snapshot::all(disk)?.into_iter().next();
     let known = newest.as_ref().map_or(0, |newest| newest.last);
     let mut reading = read_snapshot(disk, newest.as_ref(), &mut || {})?;
-    let next = trunkline_commit::read(disk, first, |number, record| {
-        let entry = if number > known { reading.entry(number, record)? } else { entry(number, record)? };
+    let mut lost = Vec::new();
+    let next = trunkline_commit::read_known(disk, first, witnesses, |number, record| {
+        let entry = match number > known {
+            true => reading.entry(number, record)?,
+            false => Entry::of_record(number, record)?,
+        };
         sums.add(&entry);
+        note_lost(&entry, &mut lost);
+        if number == known && !lost.is_empty() {
+            // The snapshot was written when they were there: from it on the sums are those of its balances.
+            sums = Sums::opening(reading.look()?);
+        }
         Ok(ControlFlow::Continue(()))
     })?;
     let state = reading.state().map_err(|why| LogFault::Refused { number: next - 1, why })?;
-    Ok(Audit { first, last: next - 1, accounts: state.accounts().count(), differences: sums.differences(&state) })
+    let (accounts, differences) = (state.accounts().count(), sums.differences(&state));
+    Ok(Audit { first, last: next - 1, accounts, differences, lost, unproved })
+}
+
+/// Adds an entry that is gone, or what one says of such, to what is known of them.
+fn note_lost(entry: &Entry, lost: &mut Vec<Lost>) {
+    if entry.is_lost() {
+        match lost.last_mut().filter(|known| known.to + 1 == entry.sequence && known.told.is_none()) {
+            Some(known) => known.to = entry.sequence,
+            None => lost.push(Lost { from: entry.sequence, to: entry.sequence, told: None }),
+        }
+    }
+    for effect in &entry.effects {
+        let Effect::Lost { from, to, place } = effect else { continue };
+        lost.retain(|known| known.told.is_some() || known.from < *from || known.to > *to);
+        lost.push(Lost { from: *from, to: *to, told: Some((entry.at, place.clone())) });
+    }
 }
 
 /// Shows entries from a number on, until `see` breaks off; the number after the last one. Beside a log that is written
@@ -217,5 +314,5 @@ pub fn audit<D: Disk>(disk: &D) -> Result<Audit, Fault> {
 /// # Errors
 /// They are not there, or not read by this program.
 pub fn read<D: Disk>(disk: &D, from: u64, mut see: impl FnMut(Entry) -> ControlFlow<()>) -> Result<u64, Fault> {
-    Ok(trunkline_commit::read(disk, from, |number, record| Ok(see(entry(number, record)?)))?)
+    Ok(trunkline_commit::read(disk, from, |number, record| Ok(see(Entry::of_record(number, record)?)))?)
 }

@@ -7,6 +7,9 @@
 //!
 //! All numbers are little-endian. `octets` is the length of the records without padding. The checksum (CRC-32 of
 //! ISO 3309) is over salt, head without checksum, and records.
+//!
+//! A block with "TLGP" in place of "TLBK" is a gap: `count` records that a repair gave up, whose octets are not read.
+//! It keeps their numbers, and the places of the blocks behind it.
 
 /// Octets of a record at most.
 pub const RECORD_OCTETS_MAX: usize = 1 << 20;
@@ -18,6 +21,7 @@ pub const HEAD_OCTETS: usize = 24;
 pub const ALIGNED: usize = 8;
 
 const MARK: [u8; 4] = *b"TLBK";
+const GAP: [u8; 4] = *b"TLGP";
 
 /// The head of a block, checked for its limits but not for its checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +32,8 @@ pub struct Head {
     pub first: u64,
     /// How many.
     pub count: u32,
+    /// Whether the records were given up: there are numbers, and no octets of theirs.
+    pub gap: bool,
     checksum: u32,
 }
 
@@ -38,13 +44,35 @@ impl Head {
         let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let first = u64::from(word(8)) | u64::from(word(12)) << 32;
         let octets = word(4) as usize;
-        let fits = head[..4] == MARK && octets <= BLOCK_OCTETS_MAX;
-        fits.then(|| Head { octets, first, count: word(16), checksum: word(20) })
+        let (gap, count) = (head[..4] == GAP, word(16));
+        let fits = gap || (head[..4] == MARK && octets <= BLOCK_OCTETS_MAX);
+        let ends = first.checked_add(u64::from(count)).is_some();
+        (fits && ends).then(|| Head { octets, first, count, gap, checksum: word(20) })
     }
 
     /// Octets of the whole block, with its padding.
     pub fn block_octets(&self) -> usize {
         (HEAD_OCTETS + self.octets).next_multiple_of(ALIGNED)
+    }
+
+    /// The number behind the last record.
+    pub fn next(&self) -> u64 {
+        self.first + u64::from(self.count)
+    }
+
+    /// Shows what [`records`](Self::records) gave, one by one: those of a gap have no octets. The octets that are left
+    /// where the records do not follow each other, or are not as many as the head says.
+    pub fn each<'a>(&self, records: &'a [u8], mut see: impl FnMut(&'a [u8])) -> Result<(), usize> {
+        if self.gap {
+            (0..self.count).for_each(|_| see(&[]));
+            return Ok(());
+        }
+        let mut count = 0_u64;
+        each(records, |record| {
+            count += 1;
+            see(record);
+        })?;
+        if count == u64::from(self.count) { Ok(()) } else { Err(0) }
     }
 
     /// The records, if the checksum fits all of it.
@@ -78,14 +106,31 @@ pub fn end(block: &mut Vec<u8>, first: u64, count: u32, salt: u64) {
     block[4..8].copy_from_slice(&octets.to_le_bytes());
     block[8..16].copy_from_slice(&first.to_le_bytes());
     block[16..20].copy_from_slice(&count.to_le_bytes());
-    let (head, records) = block.split_at(HEAD_OCTETS);
-    let checksum = checksum(salt, &head[..HEAD_OCTETS - 4], records);
-    block[20..24].copy_from_slice(&checksum.to_le_bytes());
+    seal_again(block, salt);
     block.resize(block.len().next_multiple_of(ALIGNED), 0);
 }
 
+/// A block of zeros, as long as `octets` says with its head, in place of records that were given up.
+pub fn gap(first: u64, count: u32, octets: usize, salt: u64) -> Vec<u8> {
+    let mut block = vec![0; octets.max(HEAD_OCTETS)];
+    block[..4].copy_from_slice(&GAP);
+    let records = u32::try_from(block.len() - HEAD_OCTETS).expect("segments have a limit");
+    block[4..8].copy_from_slice(&records.to_le_bytes());
+    block[8..16].copy_from_slice(&first.to_le_bytes());
+    block[16..20].copy_from_slice(&count.to_le_bytes());
+    seal_again(&mut block, salt);
+    block
+}
+
+/// Gives a whole block without its padding another salt.
+pub fn seal_again(block: &mut [u8], salt: u64) {
+    let (head, records) = block.split_at(HEAD_OCTETS);
+    let checksum = checksum(salt, &head[..HEAD_OCTETS - 4], records);
+    block[20..24].copy_from_slice(&checksum.to_le_bytes());
+}
+
 /// The records of a block one by one; the octets that are left where they do not follow each other as they should.
-pub fn each<'a>(mut records: &'a [u8], mut see: impl FnMut(&'a [u8])) -> Result<(), usize> {
+fn each<'a>(mut records: &'a [u8], mut see: impl FnMut(&'a [u8])) -> Result<(), usize> {
     while !records.is_empty() {
         let (octets, rest) = records.split_first_chunk::<4>().ok_or(records.len())?;
         let octets = u32::from_le_bytes(*octets) as usize;
@@ -146,6 +191,17 @@ mod tests {
         for cut in 0..told {
             assert!(!fits(&whole[..cut], 1), "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn a_gap_has_numbers_and_no_records() {
+        let gap = gap(7, 3, 64, 1);
+        assert_eq!((gap.len(), &gap[..20]), (64, &b"TLGP\x28\0\0\0\x07\0\0\0\0\0\0\0\x03\0\0\0"[..]));
+        let head = Head::of(&gap).unwrap();
+        assert_eq!((head.gap, head.first, head.next(), head.block_octets()), (true, 7, 10, 64));
+        let mut seen = 0;
+        head.each(head.records(&gap, 1).unwrap(), |record| seen += 1 + record.len()).unwrap();
+        assert_eq!((seen, head.records(&gap, 2)), (3, None));
     }
 
     #[test]

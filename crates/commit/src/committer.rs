@@ -234,6 +234,9 @@ impl<D: Disk, T: FnMut(Progress<'_>)> Writer<D, T> {
             (self.tell)(Progress::Durable(last));
             self.ask();
         }
+        if let Err(fault) = self.log.sync_mark() {
+            (self.tell)(Progress::Closed(&fault));
+        }
     }
 
     /// Writes a group, which may take until there is room; the number of its last record, none if it is over.

@@ -1,12 +1,13 @@
 //! A log is copied beside the process that writes it.
 
 use crate::disk::Disk;
+use crate::durable::Durable;
 use crate::fault::Fault;
-use crate::read::{End, Segment, segments};
+use crate::mark::{self, Mark};
+use crate::read::{Segment, segments};
 use crate::snapshot::Snapshot;
+use crate::walk::through;
 
-/// How often a segment is read whose blocks do not follow each other: one that is written to may be seen in between.
-const READS: usize = 5;
 /// Octets that are read and written at once.
 const PIECE: usize = 1 << 20;
 
@@ -32,6 +33,7 @@ pub struct Copied {
 /// # Errors
 /// There is no record; the log was cut meanwhile, or is damaged, which another try tells apart; a disk fails.
 pub fn copy<D: Disk, E: Disk>(from: &D, to: &E, mut told: impl FnMut(u64)) -> Result<Copied, Fault> {
+    let durable = Durable::of(from, &[])?;
     let segments = segments(from)?;
     let Some((first, _)) = segments.first() else {
         return Err(Fault::Option("there is no record to copy".to_owned()));
@@ -42,8 +44,11 @@ pub fn copy<D: Disk, E: Disk>(from: &D, to: &E, mut told: impl FnMut(u64)) -> Re
             let what = format!("the segment before it ends with record {}", copied.next - 1);
             return Err(Fault::damaged(name, 0, what));
         }
-        let (segment, end) = load(from, name, memory)?;
+        let (segment, end) = through(from, Segment::load(from, name, memory)?, &mut |_, _| Ok(()))?;
         copied.next = end.next;
+        if copied.segments + 1 == segments.len() as u64 {
+            durable.check(name, end)?;
+        }
         memory = segment.into_memory();
         // Of a block that is being written some octets may be there, and of the one behind it all.
         memory[usize::try_from(end.at).unwrap_or(usize::MAX)..].fill(0);
@@ -57,21 +62,10 @@ pub fn copy<D: Disk, E: Disk>(from: &D, to: &E, mut told: impl FnMut(u64)) -> Re
         copied.octets += piecewise(from, to, snapshot.name(), &mut told)?;
         snapshot.check(to)?;
     }
+    Mark::set(to, copied.next - 1)?;
+    copied.octets += mark::OCTETS;
+    told(mark::OCTETS);
     Ok(copied)
-}
-
-/// Reads a segment up to where its blocks end, behind which nothing whole is.
-fn load<D: Disk>(from: &D, name: &str, mut memory: Vec<u8>) -> Result<(Segment, End), Fault> {
-    for left in (0..READS).rev() {
-        let segment = Segment::load(from, name, memory)?;
-        let end = segment.each(|_, _| Ok(()))?;
-        match segment.ends_at(end) {
-            Ok(()) => return Ok((segment, end)),
-            Err(fault) if left == 0 => return Err(fault),
-            Err(_) => memory = segment.into_memory(),
-        }
-    }
-    unreachable!("the last time returns")
 }
 
 fn put<E: Disk>(to: &E, name: &str, octets: &[u8], told: &mut impl FnMut(u64)) -> Result<(), Fault> {

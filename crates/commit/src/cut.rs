@@ -2,12 +2,13 @@
 
 use core::ops::ControlFlow;
 
+use crate::block::{self, Head};
 use crate::disk::Disk;
-use crate::fault::{Fault, Refused};
-use crate::follow::Follower;
+use crate::fault::Fault;
 use crate::log::{Group, Options, make};
+use crate::mark::Mark;
 use crate::name;
-use crate::read::{self, SEGMENT_HEAD_OCTETS, segment_head, segments};
+use crate::read::{self, End, Segment, segment_head, segments};
 use crate::snapshot::Snapshot;
 
 /// Gives up all records after a number, durably, and the snapshots that stand for any of them: of a log that nobody has
@@ -27,6 +28,8 @@ pub fn cut<D: Disk>(disk: &D, options: Options, after: u64) -> Result<u64, Fault
     if next <= after + 1 {
         return Ok(0);
     }
+    // Before anything goes: what is there is more than the mark says, whatever ends it in the middle.
+    Mark::set(disk, after)?;
     for snapshot in Snapshot::all(disk)?.iter().filter(|snapshot| snapshot.last > after) {
         away(disk, snapshot.name(), &name::unfinished(snapshot.last))?;
     }
@@ -49,40 +52,38 @@ fn away<D: Disk>(disk: &D, from: &str, to: &str) -> Result<(), Fault> {
 /// Writes a segment anew with its records up to a number, in place of what it was: block by block, so that each record
 /// keeps its [`Place`](crate::Place).
 fn shorten<D: Disk>(disk: &D, options: Options, first: u64, segment: &str, after: u64) -> Result<(), Fault> {
+    let before = Segment::load(disk, segment, Vec::new())?;
+    // One that a repair wrote may be longer than those that are made now.
+    let options = Options { segment_octets: options.segment_octets.max(before.len()), ..options };
     let file = make(disk, options)?;
     let salt = disk.salt();
     let io = || Fault::io(name::NEXT);
     disk.write(&file, 0, &segment_head(salt, first)).map_err(io())?;
-    let (mut at, mut next, mut group) = (SEGMENT_HEAD_OCTETS as u64, first, Group::new(&options));
-    let mut put = |group: &mut Group| -> Result<(), Fault> {
-        if group.count() > 0 {
-            let count = u64::from(group.count());
-            let block = group.seal(next, salt);
-            disk.write(&file, at, block).map_err(io())?;
-            at += block.len() as u64;
-            next += count;
-            group.clear();
-        }
-        Ok(())
-    };
-    let mut follower = Follower::<D>::new(first);
-    let mut more = true;
-    while more {
-        let mut failed = Ok(());
-        more = follower.poll(disk, after, |number, _, record| {
-            if number <= after && failed.is_ok() {
-                failed = match group.put(record) {
-                    Err(Refused::Waiting) => {
-                        put(&mut group).and_then(|()| group.put(record).map_err(|why| Fault::Option(why.to_string())))
-                    }
-                    put => put.map_err(|why| Fault::Option(why.to_string())),
-                };
-            }
-            Ok(())
-        })?;
-        failed?;
-        put(&mut group)?;
+    let mut end = before.begin();
+    while let Some((head, records)) = before.block(end).filter(|(head, _)| head.first <= after) {
+        let block = up_to(&head, records, after, salt, &options)?;
+        disk.write(&file, end.at, &block).map_err(io())?;
+        end = End { next: head.next(), at: end.at + head.block_octets() as u64 };
     }
     disk.sync(&file).map_err(io())?;
     disk.rename(name::NEXT, segment).map_err(Fault::io(segment))
+}
+
+/// A block with those of its records that have numbers up to one.
+fn up_to(head: &Head, records: &[u8], after: u64, salt: u64, options: &Options) -> Result<Vec<u8>, Fault> {
+    if head.gap {
+        let stay = u32::try_from(after + 1 - head.first).unwrap_or(u32::MAX).min(head.count);
+        return Ok(block::gap(head.first, stay, head.block_octets(), salt));
+    }
+    let (mut group, mut number, mut put) = (Group::new(options), head.first, Ok(()));
+    // Those of the block fitted into one.
+    let whole = head.each(records, |record| {
+        if number <= after && put.is_ok() {
+            put = group.put(record);
+        }
+        number += 1;
+    });
+    put.map_err(|why| Fault::Option(why.to_string()))?;
+    whole.map_err(|_| Fault::Option(format!("the records after {} do not follow each other", head.first)))?;
+    Ok(group.seal(head.first, salt).to_vec())
 }

@@ -24,6 +24,9 @@ pub enum Fault {
         /// What is wrong there.
         what: String,
     },
+    /// Records are gone that were durable: as [`Fault::Damaged`], with what is known of them.
+    #[error("{0}")]
+    Gone(Box<Gone>),
     /// Who reads the records does not understand one.
     #[error("record {number}: {why}")]
     Refused {
@@ -40,7 +43,60 @@ pub enum Fault {
     Option(String),
 }
 
+/// Records that were durable and are not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gone {
+    /// The file.
+    pub name: String,
+    /// Where in it they should be, or go on.
+    pub at: u64,
+    /// What is wrong there beside that, or empty.
+    pub what: &'static str,
+    /// The first of them.
+    pub from: u64,
+    /// The last of them, as far as that is known.
+    pub to: u64,
+    /// The last record that is known to have been durable, which is behind them or the last of them.
+    pub last: u64,
+    /// The first record behind them that is whole; none if the log ends with them.
+    pub resumes: Option<u64>,
+    /// Who says that they were durable, where the log ends with them.
+    pub witnesses: Vec<Witness>,
+}
+
+/// Who knows that the records up to a number were durable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Witness {
+    /// A file, for people.
+    pub who: String,
+    /// The number.
+    pub last: u64,
+}
+
+impl core::fmt::Display for Gone {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}, octet {}: ", self.name, self.at)?;
+        if !self.what.is_empty() {
+            write!(f, "{}: ", self.what)?;
+        }
+        write!(f, "records {} to {} are gone", self.from, self.to)?;
+        if let Some(resumes) = self.resumes {
+            write!(f, ", those from {resumes} on are there")?;
+        }
+        for (at, witness) in self.witnesses.iter().enumerate() {
+            let before = if at == 0 { ": records were durable " } else { ", " };
+            write!(f, "{before}up to {} ({})", witness.last, witness.who)?;
+        }
+        let agree = self.witnesses.windows(2).all(|pair| pair[0].last == pair[1].last);
+        if agree { Ok(()) } else { f.write_str("; these disagree, the highest counts") }
+    }
+}
+
 impl Fault {
+    pub(crate) fn gone(gone: Gone) -> Fault {
+        Fault::Gone(Box::new(gone))
+    }
+
     pub(crate) fn io(name: &str) -> impl FnOnce(io::Error) -> Fault {
         move |error| Fault::Io { name: name.to_owned(), error }
     }

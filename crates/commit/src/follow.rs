@@ -1,11 +1,14 @@
 //! Whoever follows the log beside its writer: what became durable is read once and in order, block by block, and a
 //! record can be read again by its place.
 
-use crate::block::{self, HEAD_OCTETS, Head};
+use crate::block::{self, ALIGNED, BLOCK_OCTETS_MAX, HEAD_OCTETS, Head};
 use crate::disk::Disk;
 use crate::fault::Fault;
 use crate::name;
 use crate::read::{SEGMENT_HEAD_OCTETS, salt_of, segments};
+
+/// Octets before a record in which the head of its block is looked for first.
+const LOOK_OCTETS: u64 = 4 << 10;
 
 /// Where a record lies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,8 +76,7 @@ impl<D: Disk> Follower<D> {
                 }
                 continue;
             };
-            let last = head.first + u64::from(head.count) - 1;
-            if last < self.next {
+            if head.next() <= self.next {
                 open.pass(&head);
                 continue;
             }
@@ -82,7 +84,7 @@ impl<D: Disk> Follower<D> {
             open.load(disk, &head, &mut self.block)?;
             show(&self.block, &head, place, self.next, &open.name, &mut see)?;
             open.pass(&head);
-            self.next = last + 1;
+            self.next = head.next();
             return Ok(true);
         }
         Ok(false)
@@ -100,7 +102,7 @@ fn show(
 ) -> Result<(), Fault> {
     let records = &block[HEAD_OCTETS..HEAD_OCTETS + head.octets];
     let (mut number, mut at, mut seen) = (head.first, place.at + HEAD_OCTETS as u64, Ok(()));
-    let whole = block::each(records, |record| {
+    let whole = head.each(records, |record| {
         at += block::record_octets(0) as u64;
         if seen.is_ok() && number >= from {
             let place = Place { at, ..place };
@@ -110,10 +112,7 @@ fn show(
         number += 1;
     });
     seen?;
-    match whole.is_ok() && number == head.first + u64::from(head.count) {
-        true => Ok(()),
-        false => Err(Fault::damaged(name, place.at, "the records of a block do not follow each other")),
-    }
+    whole.map_err(|_| Fault::damaged(name, place.at, "the records of a block do not follow each other"))
 }
 
 impl<F> Open<F> {
@@ -140,7 +139,7 @@ impl<F> Open<F> {
         let mut octets = [0; HEAD_OCTETS];
         let read = fill(disk, &self.file, self.at, &mut octets).map_err(Fault::io(&self.name))?;
         let head = (read == HEAD_OCTETS).then(|| Head::of(&octets)).flatten();
-        Ok(head.filter(|head| head.first == self.next && head.count > 0))
+        Ok(head.filter(|head| head.first == self.next && (head.count > 0 || head.gap)))
     }
 
     /// Reads the block and checks it.
@@ -154,33 +153,61 @@ impl<F> Open<F> {
 
     fn pass(&mut self, head: &Head) {
         self.at += head.block_octets() as u64;
-        self.next = head.first + u64::from(head.count);
+        self.next = head.next();
     }
 }
 
-/// Reads the octets of a record again, as they lie there: what they mean says whether they are the right ones.
+/// Reads the octets of a record again, of a block that fits its checksum.
 ///
 /// # Errors
-/// The segment is not there any more, or ends before them.
+/// The segment is not there any more, or no whole block has a record at that place.
 pub fn read_again<D: Disk>(disk: &D, place: Place) -> Result<Vec<u8>, Fault> {
     let name = name::segment(place.segment);
     let file = disk.open(&name).map_err(Fault::io(&name))?;
-    let before = block::record_octets(0);
-    let mut piece = [0; 512];
-    let begin = place.at.checked_sub(before as u64);
-    let begin = begin.ok_or_else(|| Fault::damaged(&name, place.at, "no record begins there"))?;
-    let read = fill(disk, &file, begin, &mut piece).map_err(Fault::io(&name))?;
-    let (octets, rest) = piece[..read].split_first_chunk::<4>().unwrap_or((&[0; 4], &[]));
-    let octets = u32::from_le_bytes(*octets) as usize;
-    let cut = || Fault::damaged(&name, place.at, "no record is there");
-    if octets == 0 || octets > block::RECORD_OCTETS_MAX {
-        return Err(cut());
+    let mut head = [0; SEGMENT_HEAD_OCTETS];
+    fill(disk, &file, 0, &mut head).map_err(Fault::io(&name))?;
+    let salt = salt_of(&head, place.segment);
+    let salt = salt.ok_or_else(|| Fault::damaged(&name, 0, "the head of the segment is damaged"))?;
+    let record = block_before(disk, &file, place.at, salt).map_err(Fault::io(&name))?;
+    record.ok_or_else(|| Fault::damaged(&name, place.at, "no whole record is there"))
+}
+
+/// The record at a place, out of the whole block that has it: its head is looked for backwards, as blocks are short.
+fn block_before<D: Disk>(disk: &D, file: &D::File, at: u64, salt: u64) -> std::io::Result<Option<Vec<u8>>> {
+    let least = at.saturating_sub((BLOCK_OCTETS_MAX + HEAD_OCTETS) as u64).max(SEGMENT_HEAD_OCTETS as u64);
+    // Heads begin before this, and have a record's length between them and the place.
+    let (mut end, mut octets) = (at / ALIGNED as u64 * ALIGNED as u64, LOOK_OCTETS);
+    let mut window = Vec::new();
+    while end > least {
+        let from = end.saturating_sub(octets).max(least);
+        window.resize(usize::try_from(end - from).unwrap_or_default() + HEAD_OCTETS, 0);
+        let read = fill(disk, file, from, &mut window)?;
+        for begin in (0..=(end - from) as usize / ALIGNED).rev().map(|block| block * ALIGNED) {
+            let head = window[..read].get(begin..).and_then(Head::of).filter(|head| !head.gap);
+            let covers = |head: &Head| from + (begin + HEAD_OCTETS + head.octets) as u64 >= at;
+            let Some(head) = head.filter(covers) else { continue };
+            let (mut block, begin) = (vec![0; HEAD_OCTETS + head.octets], from + begin as u64);
+            let whole = fill(disk, file, begin, &mut block)? == block.len();
+            if let Some(records) = head.records(&block, salt).filter(|_| whole) {
+                return Ok(record_at(&head, records, begin + HEAD_OCTETS as u64, at));
+            }
+        }
+        (end, octets) = (from, octets * 4);
     }
-    let mut record = rest[..octets.min(rest.len())].to_vec();
-    let have = record.len();
-    record.resize(octets, 0);
-    let more = fill(disk, &file, place.at + have as u64, &mut record[have..]).map_err(Fault::io(&name))?;
-    if have + more == octets { Ok(record) } else { Err(cut()) }
+    Ok(None)
+}
+
+/// The record of a block whose octets begin at a place.
+fn record_at(head: &Head, records: &[u8], mut begin: u64, at: u64) -> Option<Vec<u8>> {
+    let mut found = None;
+    let each = head.each(records, |record| {
+        begin += block::record_octets(0) as u64;
+        if begin == at {
+            found = Some(record.to_vec());
+        }
+        begin += record.len() as u64;
+    });
+    found.filter(|_| each.is_ok())
 }
 
 /// Reads until all is filled or the file ends; how much it was.

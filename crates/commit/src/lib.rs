@@ -24,9 +24,14 @@
 //!   older block has left behind it; who makes records cannot make a block inside of one, as the salt is not told to
 //!   anybody.
 //! - *Blocks follow each other without gaps*, the next one begins where the last ended. So the first that does not fit
-//!   ends what was written, unless a whole one with a higher number is found behind it: then the disk has lost
-//!   something that was told to be durable, and [`Log::open`] says so ([`Fault::Damaged`]) and refuses. A last block
-//!   that was damaged later cannot be told from one that was cut off.
+//!   ends what was written, unless a whole one with a higher number is found behind it, or somebody knows that more was
+//!   durable: then the disk has lost something, and whoever reads says what and where ([`Fault::Gone`]) and refuses.
+//! - *Those who know* are the log's own mark, a file that says after each fdatasync(2) of a segment up to which record
+//!   it is durable; the next segment's head; the snapshots; and cursors of others ([`Witness`]). The mark is written
+//!   without a sync of its own: it outlives the process, and after a power failure it says less than it could, never
+//!   more. So a last block that was damaged is told apart from one that was cut off by a crash and told to nobody.
+//! - *A person decides what is given up*: [`survey`] says what is whole, [`repair`] puts gaps in place of what is gone,
+//!   which keep its numbers, and keeps the damaged files.
 //! - *A segment is made of zeros before it is used*, and is on disk with its length, so that fdatasync(2) has no
 //!   length and no map of blocks to write. It gets its name when it is used, and the name is on disk before a record
 //!   in it is told.
@@ -53,13 +58,17 @@ mod copy;
 mod counts;
 mod cut;
 mod disk;
+mod durable;
 mod fault;
 mod folder;
 mod follow;
 mod log;
+mod mark;
 mod name;
 mod read;
+mod repair;
 mod snapshot;
+mod walk;
 
 pub use block::RECORD_OCTETS_MAX;
 pub use committer::{Committer, Progress, Waiting};
@@ -67,9 +76,10 @@ pub use copy::{Copied, copy};
 pub use counts::Counts;
 pub use cut::cut;
 pub use disk::Disk;
-pub use fault::{Fault, Refused};
+pub use fault::{Fault, Gone, Refused, Witness};
 pub use folder::Folder;
 pub use follow::{Follower, Place, read_again};
 pub use log::{Found, Group, Log, Options, make};
-pub use read::{Sealed, read, read_sealed, sealed, sealed_before};
+pub use read::{Sealed, check_mark, read, read_known, read_sealed, sealed, sealed_before};
+pub use repair::{Repaired, Show, Survey, repair, survey};
 pub use snapshot::{Keep, Snapshot, SnapshotWriter};

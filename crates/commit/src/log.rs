@@ -1,14 +1,18 @@
 //! The log: groups of records become durable, one after the other.
 
+use core::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::block::{self, BLOCK_OCTETS_MAX, HEAD_OCTETS, RECORD_OCTETS_MAX};
 use crate::counts::Counts;
 use crate::disk::Disk;
-use crate::fault::{Fault, Refused};
+use crate::durable::Durable;
+use crate::fault::{Fault, Refused, Witness};
+use crate::mark::Mark;
 use crate::name::{self, Kind};
-use crate::read::{End, SEGMENT_HEAD_OCTETS, Segment, missing, segment_head, segments};
+use crate::read::{End, SEGMENT_HEAD_OCTETS, Segment, segment_head, segments};
 use crate::snapshot::Snapshot;
+use crate::walk::walk;
 
 /// How the log is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +127,7 @@ pub struct Log<D: Disk> {
     first: u64,
     next: u64,
     spare: Option<D::File>,
+    mark: Mark<D::File>,
     closed: bool,
     counts: Counts,
     found: Found,
@@ -133,7 +138,8 @@ pub struct Log<D: Disk> {
 pub struct Found {
     /// The number of the last record that the snapshot stands for; 0 without one.
     pub snapshot: u64,
-    /// Newer snapshots that are damaged: one before them was read, and more of the log.
+    /// Newer snapshots that are damaged: one before them was read, and more of the log. The mark, if it is damaged or
+    /// gone.
     pub damaged: Vec<Fault>,
     /// The number of the last record.
     pub last: u64,
@@ -145,35 +151,52 @@ impl<D: Disk> Log<D> {
     /// Opens the log in a folder, or begins one. `begin` is given the records of the newest whole snapshot, `fold`
     /// those since, with their numbers. Who gets an error may have seen some of them, and starts anew.
     ///
-    /// # Errors [`Fault::Damaged`] if records are gone that were told to be durable, [`Fault::Refused`] if a closure
-    /// refuses one, [`Fault::Io`] and [`Fault::Option`].
+    /// # Errors [`Fault::Gone`] or [`Fault::Damaged`] if records are gone that were told to be durable,
+    /// [`Fault::Refused`] if a closure refuses one, [`Fault::Io`] and [`Fault::Option`].
     pub fn open(
         disk: Arc<D>,
         options: Options,
+        begin: impl FnMut(&[u8]) -> Result<(), String>,
+        fold: impl FnMut(u64, &[u8]) -> Result<(), String>,
+    ) -> Result<Log<D>, Fault> {
+        Log::open_known(disk, options, &[], begin, fold)
+    }
+
+    /// The same beside others who know that records were durable: a log that ends before those is refused.
+    ///
+    /// # Errors
+    /// As [`Log::open`].
+    pub fn open_known(
+        disk: Arc<D>,
+        options: Options,
+        witnesses: &[Witness],
         begin: impl FnMut(&[u8]) -> Result<(), String>,
         mut fold: impl FnMut(u64, &[u8]) -> Result<(), String>,
     ) -> Result<Log<D>, Fault> {
         options.check()?;
         remove_unfinished(&*disk)?;
+        let mut durable = Durable::of(&*disk, witnesses)?;
         let mut found = read_snapshot(&*disk, begin)?;
-        let segments = segments(&*disk)?;
-        if segments.is_empty() && found.snapshot == 0 {
-            return Log::begin(disk, options);
+        if segments(&*disk)?.is_empty() && durable.last() == 0 {
+            found.damaged.extend(durable.no_mark(false));
+            return Log::begin(disk, options, found);
         }
-        let last = read_segments(&*disk, &segments, found.snapshot, &mut fold)?;
-        found.last = last.as_ref().map_or(0, |(_, end)| end.next - 1);
-        match last {
-            Some((segment, end)) if found.last >= found.snapshot => Log::go_on(disk, options, &segment, end, found),
-            _ => {
-                let next = found.snapshot + 1;
-                let text = format!("the segment with record {next} is gone: a snapshot tells of those before");
-                Err(Fault::damaged(&name::segment(next), 0, text))
-            }
-        }
+        let known = found.snapshot;
+        let walked = walk(&*disk, known + 1, &mut durable, |number, record| {
+            fold(number, record).map_err(|why| Fault::Refused { number, why })?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        let Some((segment, end)) = walked.last else {
+            return Err(Fault::damaged(&name::segment(known + 1), 0, "there is no segment"));
+        };
+        found.last = end.next - 1;
+        found.damaged.extend(durable.no_mark(segment.is_marked()));
+        Log::go_on(disk, options, &segment, end, found)
     }
 
     /// The first segment of all.
-    fn begin(disk: Arc<D>, options: Options) -> Result<Log<D>, Fault> {
+    fn begin(disk: Arc<D>, options: Options, found: Found) -> Result<Log<D>, Fault> {
+        let mark = Mark::set(&*disk, 0)?;
         let file = make(&*disk, options)?;
         let mut log = Log {
             disk,
@@ -186,9 +209,10 @@ impl<D: Disk> Log<D> {
             first: 1,
             next: 1,
             spare: None,
+            mark,
             closed: false,
             counts: Counts::default(),
-            found: Found::default(),
+            found,
         };
         log.name_it()?;
         Ok(log)
@@ -204,6 +228,7 @@ impl<D: Disk> Log<D> {
         }
         // What was found may be in the kernel's memory only, if it was the process that was ended and not the machine.
         disk.sync(&file).map_err(Fault::io(&name))?;
+        let mark = Mark::set(&*disk, found.last)?;
         Ok(Log {
             disk,
             options,
@@ -215,6 +240,7 @@ impl<D: Disk> Log<D> {
             first: segment.first,
             next: end.next,
             spare: None,
+            mark,
             closed: false,
             counts: Counts::default(),
             found: Found { cut_off, ..found },
@@ -282,8 +308,9 @@ impl<D: Disk> Log<D> {
         if !self.fits(group) {
             self.begin_segment()?;
         }
+        let last = self.next + u64::from(group.count) - 1;
         let block = group.seal(self.next, self.salt);
-        self.put(block)?;
+        self.put(block, last)?;
         self.next += u64::from(group.count);
         self.counts.records += u64::from(group.count);
         self.counts.groups += 1;
@@ -292,15 +319,25 @@ impl<D: Disk> Log<D> {
         Ok(self.next - 1)
     }
 
-    fn put(&mut self, block: &[u8]) -> Result<(), Fault> {
+    fn put(&mut self, block: &[u8], last: u64) -> Result<(), Fault> {
         let written = self.disk.write(&self.file, self.at, block).and_then(|()| self.disk.sync(&self.file));
+        let written = written.map_err(Fault::io(&self.name)).and_then(|()| self.mark.say(&*self.disk, last));
         self.closed = written.is_err();
-        written.map_err(Fault::io(&self.name))?;
+        written?;
         self.at += block.len() as u64;
         Ok(())
     }
 
+    /// Puts on stable storage what the log's mark says.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn sync_mark(&self) -> Result<(), Fault> {
+        self.mark.sync(&*self.disk)
+    }
+
     fn begin_segment(&mut self) -> Result<(), Fault> {
+        self.sync_mark().inspect_err(|_| self.closed = true)?;
         let file = match self.spare.take() {
             Some(file) => file,
             None => make(&*self.disk, self.options)?,
@@ -354,32 +391,6 @@ fn read_snapshot<D: Disk>(disk: &D, begin: impl FnMut(&[u8]) -> Result<(), Strin
         }
     }
     damaged.pop().map_or(Ok(Found::default()), Err)
-}
-
-/// Shows the records after those that a snapshot stands for; the last segment, and where it ends.
-fn read_segments<D: Disk>(
-    disk: &D,
-    segments: &[(u64, String)],
-    known: u64,
-    fold: &mut impl FnMut(u64, &[u8]) -> Result<(), String>,
-) -> Result<Option<(Segment, End)>, Fault> {
-    let (mut next, mut last): (u64, Option<(Segment, End)>) = (known + 1, None);
-    for (at, (first, name)) in segments.iter().enumerate() {
-        if segments.get(at + 1).is_some_and(|(first, _)| *first <= known + 1) {
-            continue;
-        }
-        missing(name, next, *first)?;
-        let memory = last.take().map_or_else(Vec::new, |(segment, _)| segment.into_memory());
-        let segment = Segment::load(disk, name, memory)?;
-        let end = segment.each(|number, record| match number > known {
-            true => fold(number, record).map_err(|why| Fault::Refused { number, why }),
-            false => Ok(()),
-        })?;
-        segment.ends_at(end)?;
-        next = end.next;
-        last = Some((segment, end));
-    }
-    Ok(last)
 }
 
 /// Zeros from one place to another.

@@ -20,6 +20,11 @@ pub fn unfinished(last: u64) -> String {
     format!("{last:020}.snapshot.part")
 }
 
+/// A segment with records from this number on that had another's name.
+pub fn found(first: u64) -> String {
+    format!("{first:020}.log.found")
+}
+
 /// The segment that is being made.
 pub const NEXT: &str = "next.log.part";
 
@@ -28,11 +33,13 @@ pub const NEXT: &str = "next.log.part";
 pub enum Kind {
     /// A segment, and the number of its first record.
     Segment(u64),
+    /// A segment that a repair was ended with before it got its name, and the number of its first record.
+    Found(u64),
     /// A snapshot, and the number of the last record that it stands for.
     Snapshot(u64),
     /// A snapshot that the records after this number begin with: those up to it were given up.
     Opening(u64),
-    /// A snapshot that was not finished, or a segment not used yet.
+    /// A snapshot or a mark that was not finished, or a segment not used yet.
     Unfinished,
     /// Somebody else's.
     Foreign,
@@ -43,11 +50,14 @@ pub fn kind(name: &str) -> Kind {
     if let Some(stem) = name.strip_suffix(".snapshot.part") {
         return number(stem).map_or(Kind::Foreign, |_| Kind::Unfinished);
     }
-    if name == NEXT {
+    if name == NEXT || name == crate::mark::UNFINISHED {
         return Kind::Unfinished;
     }
     if let Some(stem) = name.strip_suffix(".log") {
         return number(stem).map_or(Kind::Foreign, Kind::Segment);
+    }
+    if let Some(stem) = name.strip_suffix(".log.found") {
+        return number(stem).map_or(Kind::Foreign, Kind::Found);
     }
     if let Some(stem) = name.strip_suffix(".opening") {
         return number(stem).map_or(Kind::Foreign, Kind::Opening);
@@ -70,6 +80,7 @@ mod tests {
         assert_eq!(kind(&segment(u64::MAX)), Kind::Segment(u64::MAX));
         assert_eq!(kind(&snapshot(7)), Kind::Snapshot(7));
         assert_eq!(kind(&opening(7)), Kind::Opening(7));
+        assert_eq!(kind(&found(7)), Kind::Found(7));
         assert_eq!(kind(&unfinished(7)), Kind::Unfinished);
         assert_eq!(kind(NEXT), Kind::Unfinished);
         for foreign in ["1.log", "+0000000000000000001.log", "99999999999999999999.log", "lock", ".log", "x.snapshot"] {

@@ -2,35 +2,56 @@
 //!
 //! ```text
 //!  0           8       16      24      28     32
-//!  | "TRKLLOG1" | salt | first | crc32 | zero | blocks ...
+//!  | "TRKLLOG1" | salt | first | crc32 | mark | blocks ...
 //! ```
+//!
+//! `mark` is "MRKD" in folders that have a mark ([`crate::mark`]), and zero in older ones; the checksum covers it where
+//! it is not zero.
+//!
+//! All that read a log go along its segments with [`crate::walk`], which tells what is gone from what a crash cut off.
 
 use core::ops::ControlFlow;
 
-use crate::block::{self, ALIGNED, HEAD_OCTETS, Head};
+use crate::block::{ALIGNED, HEAD_OCTETS, Head};
 use crate::disk::Disk;
-use crate::fault::Fault;
+use crate::durable::Durable;
+use crate::fault::{Fault, Gone, Witness};
 use crate::name::{self, Kind};
+use crate::walk::{lost, walk};
 
 /// Octets before the first block.
 pub const SEGMENT_HEAD_OCTETS: usize = 32;
 const MARK: [u8; 8] = *b"TRKLLOG1";
 
+/// A folder with such segments has a mark.
+const MARKED: [u8; 4] = *b"MRKD";
+
 /// The head of a segment.
 pub fn segment_head(salt: u64, first: u64) -> [u8; SEGMENT_HEAD_OCTETS] {
+    head_with(salt, first, MARKED)
+}
+
+fn head_with(salt: u64, first: u64, marked: [u8; 4]) -> [u8; SEGMENT_HEAD_OCTETS] {
     let mut head = [0; SEGMENT_HEAD_OCTETS];
     head[..8].copy_from_slice(&MARK);
     head[8..16].copy_from_slice(&salt.to_le_bytes());
     head[16..24].copy_from_slice(&first.to_le_bytes());
-    let checksum = crc32fast::hash(&head[..24]);
-    head[24..28].copy_from_slice(&checksum.to_le_bytes());
+    head[28..].copy_from_slice(&marked);
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(&head[..24]);
+    sum.update(if marked == MARKED { &MARKED } else { &[] });
+    head[24..28].copy_from_slice(&sum.finalize().to_le_bytes());
     head
 }
 
 /// The salt that a segment's head tells, if it is the head of one that begins with this record.
 pub fn salt_of(head: &[u8; SEGMENT_HEAD_OCTETS], first: u64) -> Option<u64> {
-    let salt = u64::from_le_bytes(head[8..16].try_into().expect("eight octets"));
-    (segment_head(salt, first) == *head).then_some(salt)
+    let salt = word(head, 8);
+    [MARKED, [0; 4]].into_iter().any(|marked| head_with(salt, first, marked) == *head).then_some(salt)
+}
+
+fn word(head: &[u8; SEGMENT_HEAD_OCTETS], at: usize) -> u64 {
+    u64::from_le_bytes(head[at..at + 8].try_into().expect("eight octets"))
 }
 
 /// A segment in memory.
@@ -57,17 +78,20 @@ impl Segment {
     /// Reads a whole segment into memory that another one had, if any did.
     pub fn load<D: Disk>(disk: &D, name: &str, memory: Vec<u8>) -> Result<Segment, Fault> {
         let octets = whole(disk, name, memory).map_err(Fault::io(name))?;
-        let named = name::kind(name);
         let head = octets.first_chunk::<SEGMENT_HEAD_OCTETS>();
-        let Some(head) = head.filter(|head| crc32fast::hash(&head[..24]).to_le_bytes() == head[24..28]) else {
+        let known = head.and_then(|head| Some((salt_of(head, word(head, 16))?, word(head, 16))));
+        let Some((salt, first)) = known else {
             return Err(Fault::damaged(name, 0, "the head of the segment is damaged"));
         };
-        let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight octets"));
-        let (salt, first) = (word(8), word(16));
-        if head[..8] != MARK || named != Kind::Segment(first) {
+        if name::kind(name) != Kind::Segment(first) {
             return Err(Fault::damaged(name, 0, "the head of the segment is not that of its name"));
         }
         Ok(Segment { name: name.to_owned(), octets, salt, first })
+    }
+
+    /// One of octets whose head does not count.
+    pub fn of(name: &str, octets: Vec<u8>, salt: u64, first: u64) -> Segment {
+        Segment { name: name.to_owned(), octets, salt, first }
     }
 
     /// Its memory, for the next one.
@@ -75,49 +99,60 @@ impl Segment {
         self.octets
     }
 
-    /// Shows the records with their numbers, up to the first block that is not whole.
-    pub fn each(&self, mut see: impl FnMut(u64, &[u8]) -> Result<(), Fault>) -> Result<End, Fault> {
-        let mut end = End { next: self.first, at: SEGMENT_HEAD_OCTETS as u64 };
+    /// Whether it was made in a folder that has a mark.
+    pub fn is_marked(&self) -> bool {
+        self.octets.get(28..SEGMENT_HEAD_OCTETS).is_some_and(|mark| *mark == MARKED)
+    }
+
+    /// Where its first block is.
+    pub fn begin(&self) -> End {
+        End { next: self.first, at: SEGMENT_HEAD_OCTETS as u64 }
+    }
+
+    /// Shows the records with their numbers from a block on, up to the first that is not whole.
+    pub fn each_from(&self, begin: End, mut see: impl FnMut(u64, &[u8]) -> Result<(), Fault>) -> Result<End, Fault> {
+        let mut end = begin;
         while let Some((head, records)) = self.block(end) {
             let (mut number, mut seen) = (end.next, Ok(()));
-            let whole = block::each(records, |record| {
+            let whole = head.each(records, |record| {
                 if seen.is_ok() {
                     seen = see(number, record);
                 }
                 number += 1;
             });
             seen?;
-            if whole.is_err() || number != end.next + u64::from(head.count) {
+            if whole.is_err() {
                 return Err(Fault::damaged(&self.name, end.at, "the records of a block do not follow each other"));
             }
-            end = End { next: number, at: end.at + head.block_octets() as u64 };
+            end = End { next: head.next(), at: end.at + head.block_octets() as u64 };
         }
         Ok(end)
     }
 
-    fn block(&self, end: End) -> Option<(Head, &[u8])> {
-        let rest = self.octets.get(usize::try_from(end.at).ok()?..)?;
-        let head = Head::of(rest).filter(|head| head.first == end.next && head.count > 0)?;
+    /// The block at a place, if it is whole and begins with that record.
+    pub fn block(&self, at: End) -> Option<(Head, &[u8])> {
+        let rest = self.octets.get(usize::try_from(at.at).ok()?..)?;
+        let head = Head::of(rest).filter(|head| head.first == at.next && (head.count > 0 || head.gap))?;
         Some((head, head.records(rest, self.salt)?))
+    }
+
+    /// The first whole block behind an end, with that record or a later one.
+    pub fn resumes(&self, end: End) -> Option<End> {
+        let mut at = usize::try_from(end.at).ok()?;
+        while let Some(rest) = self.octets.get(at..).filter(|rest| rest.len() >= HEAD_OCTETS) {
+            let head = Head::of(rest).filter(|head| head.next() > end.next && (head.count > 0 || head.gap));
+            if let Some(head) = head.filter(|head| head.records(rest, self.salt).is_some()) {
+                return Some(End { next: head.first, at: at as u64 });
+            }
+            at += ALIGNED;
+        }
+        None
     }
 
     /// That nothing whole comes after the end.
     pub fn ends_at(&self, end: End) -> Result<(), Fault> {
-        let mut at = usize::try_from(end.at).unwrap_or(usize::MAX);
-        while let Some(rest) = self.octets.get(at..).filter(|rest| rest.len() > HEAD_OCTETS) {
-            let whole = Head::of(rest).filter(|head| head.first >= end.next && head.records(rest, self.salt).is_some());
-            if let Some(head) = whole {
-                let what = format!(
-                    "records {} to {} are gone, those from {} on are there",
-                    end.next,
-                    head.first - 1,
-                    head.first
-                );
-                return Err(Fault::damaged(&self.name, end.at, what));
-            }
-            at += ALIGNED;
-        }
-        Ok(())
+        let Some(resumes) = self.resumes(end) else { return Ok(()) };
+        Err(lost(&self.name, end, resumes.next))
     }
 
     /// Whether there is anything but zeros after the end: what a crash cut off.
@@ -162,25 +197,21 @@ pub fn read_sealed<D: Disk>(
     sealed: Sealed,
     mut see: impl FnMut(u64, &[u8]) -> Result<(), String>,
 ) -> Result<(), Fault> {
-    let segments = segments(disk)?;
-    let (mut next, mut memory) = (sealed.from, Vec::new());
-    for (at, (first, name)) in segments.iter().enumerate() {
-        let behind = segments.get(at + 1).is_some_and(|(first, _)| *first <= sealed.from);
-        if behind || *first > sealed.to {
-            continue;
-        }
-        missing(name, next, *first)?;
-        let segment = Segment::load(disk, name, memory)?;
-        let end = segment.each(|number, record| match number >= sealed.from && number <= sealed.to {
-            true => see(number, record).map_err(|why| Fault::Refused { number, why }),
-            false => Ok(()),
-        })?;
-        memory = segment.into_memory();
-        next = end.next;
+    if sealed.from > sealed.to {
+        return Ok(());
     }
+    let walked = walk(disk, sealed.from, &mut Durable::default(), |number, record| {
+        see(number, record).map_err(|why| Fault::Refused { number, why })?;
+        Ok(if number < sealed.to { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    })?;
+    let next = walked.next();
     match next > sealed.to {
         true => Ok(()),
-        false => Err(Fault::damaged(&name::segment(next), 0, format!("records {next} to {} are gone", sealed.to))),
+        false => {
+            let (name, at) = (name::segment(next), 0);
+            let (what, from, to, last, resumes, witnesses) = ("", next, sealed.to, sealed.to, None, Vec::new());
+            Err(Fault::gone(Gone { name, at, what, from, to, last, resumes, witnesses }))
+        }
     }
 }
 
@@ -203,49 +234,51 @@ pub fn sealed_before<D: Disk>(disk: &D, number: u64) -> Result<u64, Fault> {
 
 /// Shows records from a number on, until `see` breaks off or there are none: those of the segment that is being
 /// written, too, as far as they are whole, which may be some that are not durable yet. The number after the last that
-/// was shown.
+/// was shown. Records that a repair gave up have no octets.
 ///
 /// # Errors
-/// Some are not there, or `see` refuses one.
+/// Some are not there ([`Fault::Gone`]: all before them were shown), or `see` refuses one.
 pub fn read<D: Disk>(
     disk: &D,
     from: u64,
+    see: impl FnMut(u64, &[u8]) -> Result<ControlFlow<()>, String>,
+) -> Result<u64, Fault> {
+    read_known(disk, from, &[], see)
+}
+
+/// As [`read`], beside others who know that records were durable.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_known<D: Disk>(
+    disk: &D,
+    from: u64,
+    witnesses: &[Witness],
     mut see: impl FnMut(u64, &[u8]) -> Result<ControlFlow<()>, String>,
 ) -> Result<u64, Fault> {
-    let segments = segments(disk)?;
-    let (mut next, mut memory) = (from, Vec::new());
-    for (at, (first, name)) in segments.iter().enumerate() {
-        if segments.get(at + 1).is_some_and(|(first, _)| *first <= from) {
-            continue;
-        }
-        missing(name, next, *first)?;
-        let mut shown = ControlFlow::Continue(());
-        let segment = Segment::load(disk, name, memory)?;
-        segment.each(|number, record| {
-            if number < from || shown.is_break() {
-                return Ok(());
-            }
-            shown = see(number, record).map_err(|why| Fault::Refused { number, why })?;
-            next = number + 1;
-            Ok(())
-        })?;
-        memory = segment.into_memory();
-        if shown.is_break() {
-            break;
-        }
-    }
-    Ok(next)
+    let mut durable = Durable::of(disk, witnesses)?;
+    let walked = walk(disk, from, &mut durable, |number, record| {
+        see(number, record).map_err(|why| Fault::Refused { number, why })
+    })?;
+    Ok(walked.next())
 }
 
-/// That no records are missing before a segment.
-pub fn missing(name: &str, next: u64, first: u64) -> Result<(), Fault> {
-    match first > next {
-        true => Err(Fault::damaged(name, 0, format!("records {next} to {} before it are gone", first - 1))),
-        false => Ok(()),
+/// What is wrong with the mark of a log, if anything is: then records at its end may be missing of which nobody knows.
+///
+/// # Errors
+/// The disk fails.
+pub fn check_mark<D: Disk>(disk: &D) -> Result<Option<Fault>, Fault> {
+    let durable = Durable::of(disk, &[])?;
+    let mut head = [0; SEGMENT_HEAD_OCTETS];
+    if let Some((_, name)) = segments(disk)?.last() {
+        let file = disk.open(name).map_err(Fault::io(name))?;
+        disk.read(&file, 0, &mut head).map_err(Fault::io(name))?;
     }
+    Ok(durable.no_mark(head[28..] == MARKED))
 }
 
-fn whole<D: Disk>(disk: &D, name: &str, mut octets: Vec<u8>) -> std::io::Result<Vec<u8>> {
+/// All octets of a file, in memory that another one had, if any did.
+pub fn whole<D: Disk>(disk: &D, name: &str, mut octets: Vec<u8>) -> std::io::Result<Vec<u8>> {
     const PIECE: usize = 1 << 20;
     let (file, mut len) = (disk.open(name)?, 0);
     loop {

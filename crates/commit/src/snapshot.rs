@@ -8,7 +8,7 @@ use crate::block::{self, BLOCK_OCTETS_MAX, HEAD_OCTETS, Head, RECORD_OCTETS_MAX}
 use crate::disk::Disk;
 use crate::fault::Fault;
 use crate::name::{self, Kind};
-use crate::read::{SEGMENT_HEAD_OCTETS, segment_head, segments};
+use crate::read::{SEGMENT_HEAD_OCTETS, salt_of, segment_head, segments};
 
 /// Octets of a block at which it is written.
 const PIECE: usize = 1 << 20;
@@ -91,14 +91,14 @@ impl Snapshot {
             }
             let records = &reading.block[HEAD_OCTETS..HEAD_OCTETS + head.octets];
             let (mut number, mut seen) = (next, Ok(()));
-            let whole = block::each(records, |record| {
+            let whole = head.each(records, |record| {
                 if seen.is_ok() {
                     seen = see(record).map_err(|why| Fault::Refused { number, why });
                 }
                 number += 1;
             });
             seen?;
-            if whole.is_err() || number != next + u64::from(head.count) {
+            if whole.is_err() {
                 return Err(Fault::damaged(&self.name, at, "the records of a block do not follow each other"));
             }
             next = number;
@@ -116,12 +116,10 @@ struct Reading<'a, D: Disk> {
 
 impl<D: Disk> Reading<'_, D> {
     fn salt(&mut self, last: u64) -> Result<u64, Fault> {
-        let head = self.take(SEGMENT_HEAD_OCTETS)?;
-        let salt = u64::from_le_bytes(head[8..16].try_into().expect("eight octets"));
-        match *head == segment_head(salt, last) {
-            true => Ok(salt),
-            false => Err(Fault::damaged(self.name, 0, "the head of the snapshot is damaged")),
-        }
+        let name = self.name;
+        let head = self.take(SEGMENT_HEAD_OCTETS)?.first_chunk();
+        let salt = head.and_then(|head| salt_of(head, last));
+        salt.ok_or_else(|| Fault::damaged(name, 0, "the head of the snapshot is damaged"))
     }
 
     /// Reads the next block; its head. The last one tells how many records there were before it.

@@ -228,6 +228,9 @@ impl Graphs {
         };
         let log_of_samples = Log::open(Arc::clone(&journal_disk), journal_options, |_| Ok(()), count);
         let log_of_samples = log_of_samples.map_err(|fault| OpenError::Log("the journal of samples", fault))?;
+        for damaged in &log_of_samples.found().damaged {
+            tracing::error!("graphs: the journal of samples is damaged, and gone on without: {damaged}");
+        }
         let filed = log_of_samples.found().snapshot;
         let waiting = log_of_samples.next() - 1 - filed;
         if waiting > 0 || log_of_samples.found().cut_off {
@@ -376,7 +379,7 @@ fn open_inventory(folder: &Path, options: &Options) -> Result<(Inventory, Log<Fo
         );
     }
     for damaged in &log.found().damaged {
-        tracing::error!("graphs: a snapshot of the inventory is damaged, the one before it was read: {damaged}");
+        tracing::error!("graphs: the inventory is damaged, and gone on without: {damaged}");
     }
     Ok((inventory, log, disk))
 }

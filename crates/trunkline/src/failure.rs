@@ -10,6 +10,9 @@ pub enum Failure {
     Usage(String),
     /// It could not be done: what, where, what to do. Exit code 1.
     Failed(String),
+    /// What is on disk is damaged: what can be said was said, and of the rest from where to where nothing can. Exit
+    /// code 3.
+    Damaged(String),
     /// Nobody reads the output any more (`| head`): the end, and nothing to say about it.
     NobodyReads,
 }
@@ -20,6 +23,7 @@ impl Failure {
         match self {
             Failure::Usage(text) => say(text, Exit::Usage),
             Failure::Failed(text) => say(text, Exit::Failed),
+            Failure::Damaged(text) => say(text, Exit::Degraded),
             Failure::NobodyReads => Exit::Done,
         }
     }

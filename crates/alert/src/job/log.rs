@@ -68,7 +68,10 @@ impl Memory {
         };
         let log = Log::open(Arc::new(folder), OPTIONS, apply, |_, record| apply(record))?;
         for damaged in &log.found().damaged {
-            tracing::warn!("a snapshot of alerts is damaged, the one before it was read: {damaged}");
+            tracing::error!("the log of alerts is damaged, and gone on without: {damaged}");
+        }
+        if log.found().cut_off {
+            tracing::warn!("the end of the log of alerts was cut off by a crash: entries that were not acted upon");
         }
         let (engine, delivery, books) = known.into_inner();
         let (snapshot, group) = (log.found().snapshot, Group::new(&OPTIONS));

@@ -21,6 +21,33 @@ pub struct Entry {
     pub effects: Vec<Effect>,
 }
 
+impl Entry {
+    /// What stands for an entry that is gone: nothing happened at no time, as far as is known.
+    pub fn lost(sequence: u64) -> Entry {
+        Entry { sequence, at: 0, effects: Vec::new() }
+    }
+
+    /// Whether it is gone.
+    pub fn is_lost(&self) -> bool {
+        self.at == 0 && self.effects.is_empty()
+    }
+
+    /// The entry that a record of the log is; one without octets is gone.
+    ///
+    /// # Errors
+    /// It is none, or another one.
+    pub fn of_record(number: u64, record: &[u8]) -> Result<Entry, String> {
+        if record.is_empty() {
+            return Ok(Entry::lost(number));
+        }
+        let entry = Entry::decode(record).map_err(|broken| broken.to_string())?;
+        match entry.sequence == number {
+            true => Ok(entry),
+            false => Err(format!("it holds entry {}", entry.sequence)),
+        }
+    }
+}
+
 /// A change of the state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Effect {
@@ -205,6 +232,16 @@ pub enum Effect {
     Received {
         /// The entry of the receiver's own log.
         entry: Box<receiver::Entry>,
+    },
+    /// Entries before this one are gone, and an operator had the ledger repaired: what they said is not known. Sessions
+    /// of which only they told the beginning or the end are closed in this entry.
+    Lost {
+        /// The first.
+        from: u64,
+        /// The last.
+        to: u64,
+        /// Where they stood: file and octet, for people.
+        place: Box<str>,
     },
 }
 
@@ -399,5 +436,6 @@ variants! {
         18 => Forwarded { file, octets }
         19 => Sent { entry }
         20 => Received { entry }
+        21 => Lost { from, to, place }
     }
 }

@@ -160,6 +160,17 @@ impl Fold {
         self.cuts = cuts;
     }
 
+    /// Goes on with these counts, where entries of which records were made are gone.
+    pub fn set_counts(&mut self, number: u32, records: u64) {
+        (self.number, self.records) = (number, records);
+    }
+
+    /// The slots of sessions whose records are open, and the entries in which those began.
+    pub fn open_slots(&self) -> impl Iterator<Item = (u32, Option<u64>)> {
+        let open = self.open.iter().enumerate().filter(|(_, octets)| !octets.is_empty());
+        open.map(|(slot, octets)| (slot as u32, Open::source(octets).map(|source| source.entry)))
+    }
+
     /// How many records are open, and the first entry in which a session of theirs began.
     pub fn open(&self) -> (usize, Option<u64>) {
         let open = self.open.iter().filter(|octets| !octets.is_empty());

@@ -14,6 +14,8 @@ const GATEWAY: &str = "gateway";
 const RECEIVED: &str = "received";
 /// What a node only asked for: its copy did not.
 const ASKED: &str = "terms.asked.json";
+/// How far a log is durable: a copy has its own.
+const MARK: &str = "durable";
 /// How far a folder's files have come.
 const CURSOR: &str = "cursor";
 /// What a start of records goes on from: copied before the files that it tells of, which may be ahead of it.
@@ -120,8 +122,9 @@ fn is_segment(name: &str) -> bool {
 
 /// Whether a file of a log's folder is the log's, or nobody's.
 fn is_of_log(name: &str) -> bool {
-    let endings = [".log", ".snapshot", ".opening", ".part"];
-    name == ASKED || endings.iter().any(|ending| name.ends_with(ending))
+    // What a repair kept of a damaged log is looked at where it is.
+    let endings = [".log", ".snapshot", ".opening", ".part", ".found"];
+    name == ASKED || name == MARK || name.contains(".damaged") || endings.iter().any(|ending| name.ends_with(ending))
 }
 
 /// Copies the log of received records, whose files were copied: a snapshot of it stands for nothing that they lack.
@@ -156,7 +159,7 @@ fn log(from: &Path, to: &Path, told: &mut impl FnMut(u64)) -> Result<Copied, Str
                 return synced(to).map(|()| copied);
             }
             // It was cut, or segments were given up meanwhile; or it is damaged.
-            Err(Fault::Damaged { .. }) if left > 0 => {}
+            Err(Fault::Damaged { .. } | Fault::Gone(_)) if left > 0 => {}
             Err(Fault::Io { error, .. }) if left > 0 && error.kind() == ErrorKind::NotFound => {}
             Err(fault) => return Err(format!("{}: {fault}", from.display())),
         }
@@ -315,7 +318,7 @@ mod tests {
         assert!(!to.join(LEDGER).join("lock").exists());
         let mut log = names(&to.join("gateway"), |_| true).unwrap();
         log.sort();
-        assert_eq!(log, ["00000000000000000001.log", "job.json"], "another log, as such, with what is beside it");
+        assert_eq!(log, ["00000000000000000001.log", MARK, "job.json"], "another log, as such, with what is beside it");
         let within = copy(&from, &from.join("copy/charge"), |_| ()).unwrap_err();
         assert!(within.ends_with("is in what is to be copied"), "{within}");
         let again = copy(&from, &to, |_| ()).unwrap_err();

@@ -17,7 +17,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
-use trunkline_commit::{Disk, Folder};
+use trunkline_commit::{Disk, Folder, Witness};
 use trunkline_wire::cdr::file::{Closure, Edition, RecordHeader, specification};
 use trunkline_wire::gtpp::records::{DataRecordPacket, FormatVersion};
 
@@ -226,6 +226,17 @@ fn octets(note: &Note, shared: bool) -> Vec<u8> {
         out.extend_from_slice(SHARED);
     }
     out
+}
+
+/// Who knows which entries of a ledger of several nodes were durable: received records are in files up to there.
+///
+/// # Errors
+/// The cursor cannot be read, or is damaged.
+pub fn received_witness(folder: &Folder) -> Result<Option<Witness>, String> {
+    let Some(cursor) = Cursor::load(folder)? else { return Ok(None) };
+    let mut rest = &*cursor.note;
+    let note = Note::take(&mut rest).filter(|_| rest == SHARED);
+    Ok(note.map(|note| Witness { who: "the cursor of received records".to_owned(), last: note.entry }))
 }
 
 /// Up to which entry the files of a folder go.

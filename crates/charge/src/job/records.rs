@@ -6,7 +6,7 @@
 //! on; what a crash left beyond the cursor is cut off and made again, with the same numbers. Where the disk of the
 //! files fails, the ledger keeps everything, what waits is tried again, and beyond a bound no session begins.
 
-mod checkpoint;
+pub(super) mod checkpoint;
 mod cursor;
 mod follow;
 mod series;
@@ -15,6 +15,7 @@ mod shared;
 pub use cursor::{Cursor, Open};
 use follow::went_on;
 pub use follow::{Failure, Files, Step};
+pub(super) use follow::{Made, fold_again};
 pub(super) use series::count_of;
 pub use series::{Closed, End, FILE_OCTETS_MAX, Form, Series, Settings};
 

@@ -4,6 +4,7 @@
 //! them the log has is where it goes on. The log is kept from one list to the next, as gateways remember the numbers of
 //! requests.
 
+use super::mend::tell_found;
 use super::ports::{Ports, endpoint};
 use crate::gateway::sender::{Change, Counts, Entry, Restoring, Sender, Settings, State};
 use crate::gateway::{NoSnapshot, Records};
@@ -268,6 +269,7 @@ fn read(disk: &Arc<Folder>, options: Options, begun: Option<u64>) -> io::Result<
         |number, record| reading.borrow_mut().entry(number, record),
     );
     let log = log.map_err(io::Error::other)?;
+    tell_found("charging: the log of a sender of records", log.found());
     let mut reading = reading.into_inner();
     reading.settle().map_err(io::Error::other)?;
     if begun.is_none() && log.sealed() > log.found().snapshot {

@@ -8,8 +8,9 @@ mod terms;
 pub use terms::{TERMS, forget_asked};
 
 use super::folds::Folds;
+use super::mend::{tell_found, witness};
 use super::post::Post;
-use super::received::{Received, ReceivedSetup};
+use super::received::{Received, ReceivedSetup, received_witness};
 use super::records::{self, Records, Told};
 use super::retain::Retaining;
 use crate::account::{Entry, Recording};
@@ -228,7 +229,7 @@ fn begin(standing: &Standing, disk: &Arc<Folder>, was_on_it: bool, member: &mut 
             path.display()
         )));
     }
-    let (core, log) = ledger::open(Arc::clone(disk), standing.log, standing.limits)?;
+    let (core, log) = opened(disk, standing)?;
     // Kept before it is said: an acknowledgement may be lost, and then the stream begins with this ledger.
     let terms = ask(&standing.ledger, log.next())?;
     let terms = match member.begin(&terms) {
@@ -259,12 +260,29 @@ fn kept(disk: &Arc<Folder>, core: &Core, log: &Log<Folder>, standing: &Standing)
     Ok(Kept { seat: Some(Seat { records, post, recording }), received, ..kept })
 }
 
+/// Opens the own ledger, beside those who know what of it was durable.
+fn opened(disk: &Arc<Folder>, standing: &Standing) -> Result<(Core, Log<Folder>), Fault> {
+    let records = standing.records.as_ref().map(|recorded| witness(&*recorded.setup.disk));
+    let received = standing.received.as_ref().and_then(|received| Folder::beside(&received.files).ok());
+    let received = received.map(|folder| received_witness(&folder));
+    let mut known = Vec::new();
+    for witness in records.into_iter().chain(received) {
+        match witness {
+            Ok(witness) => known.extend(witness),
+            Err(why) => tracing::error!("charging: the end of the ledger is checked without: {why}"),
+        }
+    }
+    let (core, log) = ledger::open_known(Arc::clone(disk), standing.log, standing.limits, &known)?;
+    tell_found("charging: the ledger", log.found());
+    Ok((core, log))
+}
+
 /// Opens the own ledger, without what was never acknowledged.
 fn join(standing: &Standing, disk: &Arc<Folder>, own: Option<Terms>, told: &Terms) -> Result<Own, Fault> {
     let known = match own {
         // This node may have begun the stream, and not have heard that it did.
         None => asked(&standing.ledger, told, || {
-            let (_, log) = ledger::open(Arc::clone(disk), standing.log, standing.limits)?;
+            let (_, log) = opened(disk, standing)?;
             Ok(log.next())
         })?,
         own => own,
@@ -276,7 +294,7 @@ fn join(standing: &Standing, disk: &Arc<Folder>, own: Option<Terms>, told: &Term
             tracing::warn!("charging: {cut} entries after {after} were never acknowledged, and are cut off");
         }
     }
-    let (core, log) = ledger::open(Arc::clone(disk), standing.log, standing.limits)?;
+    let (core, log) = opened(disk, standing)?;
     let terms = match known {
         Some(known) => known,
         None if log.next() > 1 => {
@@ -352,10 +370,7 @@ impl Own {
     fn take(&mut self, group: &mut Group, record: &[u8]) -> Result<(), Fault> {
         let number = self.core.state().sequence() + 1;
         let refused = |why: String| Fault::from(trunkline_commit::Fault::Refused { number, why });
-        let entry = Entry::decode(record).map_err(|broken| refused(broken.to_string()))?;
-        if entry.sequence != number {
-            return Err(refused(format!("the stream has entry {} there", entry.sequence)));
-        }
+        let entry = Entry::of_record(number, record).map_err(|why| refused(format!("of the stream: {why}")))?;
         if group.put(record) == Err(Refused::Waiting) {
             self.commit(group)?;
             group.put(record).map_err(|why| refused(why.to_string()))?;

@@ -1,6 +1,6 @@
 //! A start: records are read and decoded here, and folded by a thread beside it.
 
-use super::reading::{Reading, entry};
+use super::reading::Reading;
 use crate::account::Entry;
 use crate::session::State;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -36,7 +36,7 @@ impl<'scope, 'env> Ahead<'scope, 'env> {
 
     /// Takes the next record of the log.
     pub fn entry(&mut self, number: u64, record: &[u8]) -> Result<(), String> {
-        self.batch.push(entry(number, record)?);
+        self.batch.push(Entry::of_record(number, record)?);
         if self.batch.len() < BATCH { Ok(()) } else { self.hand_over() }
     }
 

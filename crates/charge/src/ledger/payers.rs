@@ -1,7 +1,7 @@
 //! Who pays for which number, read out of a ledger beside its node: bounded, and given up when nobody waits for it.
 
-use super::reading::entry;
 use super::{Fault, LogFault};
+use crate::account::Entry;
 use crate::session::{Payers, Restoring, State};
 use core::ops::ControlFlow;
 use trunkline_commit::{Disk, Snapshot};
@@ -48,7 +48,7 @@ pub fn payers<D: Disk>(disk: &D, most: usize, goes_on: &mut dyn FnMut() -> bool)
         None => State::default(),
     };
     let read = trunkline_commit::read(disk, base.map_or(0, |base| base.last) + 1, |number, record| {
-        state.fold_payers(&entry(number, record)?);
+        state.fold_payers(&Entry::of_record(number, record)?);
         let payers = state.account_count() + state.subscriber_count();
         Ok(if reading.go_on(payers).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     });

@@ -18,7 +18,7 @@ impl Reading {
 
     /// Takes the next record of the log; the entry that it is.
     pub fn entry(&mut self, number: u64, record: &[u8]) -> Result<Entry, String> {
-        let entry = entry(number, record)?;
+        let entry = Entry::of_record(number, record)?;
         self.fold(&entry)?;
         Ok(entry)
     }
@@ -41,18 +41,15 @@ impl Reading {
         Ok(())
     }
 
+    /// What those so far come to.
+    pub fn look(&mut self) -> Result<&State, String> {
+        self.settle()?;
+        Ok(&self.state)
+    }
+
     /// What all of them come to.
     pub fn state(mut self) -> Result<State, String> {
         self.settle()?;
         Ok(self.state)
-    }
-}
-
-/// The entry that a record of the log is.
-pub fn entry(number: u64, record: &[u8]) -> Result<Entry, String> {
-    let entry = Entry::decode(record).map_err(|broken| broken.to_string())?;
-    match entry.sequence == number {
-        true => Ok(entry),
-        false => Err(format!("it holds entry {}", entry.sequence)),
     }
 }

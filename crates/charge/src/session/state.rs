@@ -55,6 +55,8 @@ pub struct State {
     pub(super) sequence: u64,
     pub(super) latest: Moment,
     unrated: u64,
+    /// Entries that are gone.
+    lost: u64,
     /// Sessions that are not closed.
     open: usize,
     /// Sessions that the client is to be asked about: after a restart those that did not ask again since are told once
@@ -192,6 +194,22 @@ impl State {
         self.latest
     }
 
+    /// Entries that are gone.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// The sessions that are open: slot, name and who pays.
+    pub fn opened(&self) -> impl Iterator<Item = (u32, &str, u64)> {
+        let open = self.sessions.iter().filter(|(_, session)| session.phase != Phase::Closed);
+        open.map(|(slot, session)| (slot, &*session.name, session.account))
+    }
+
+    /// Whether a session that is open has a slot.
+    pub fn is_open(&self, slot: u32) -> bool {
+        self.session(slot).is_some_and(|session| session.phase != Phase::Closed)
+    }
+
     /// Reports of usage for which there was no price or no session.
     pub fn unrated(&self) -> u64 {
         self.unrated
@@ -214,6 +232,7 @@ impl State {
     /// Does what an entry says: the next one, whose number is that of the newest plus 1.
     pub fn fold(&mut self, entry: &Entry) {
         entry.effects.iter().for_each(|effect| self.apply(effect));
+        self.lost = self.lost.saturating_add(u64::from(entry.is_lost()));
         self.sequence = entry.sequence;
         self.latest = self.latest.max(entry.at);
     }
@@ -289,6 +308,8 @@ impl State {
             }
             // Of files only those know who write them.
             Effect::Filed { .. } => {}
+            // What it says of sessions stands beside it.
+            Effect::Lost { .. } => {}
             Effect::Forwarded { file, octets } => {
                 self.forwarding.get_or_insert_default().at = Mark { file: *file, octets: *octets };
             }
@@ -299,6 +320,10 @@ impl State {
     }
 
     fn with(&mut self, account: u64, change: impl FnOnce(&mut Account)) {
+        if self.lost > 0 {
+            // Its beginning may be among the entries that are gone.
+            self.accounts.entry(account).or_default();
+        }
         if let Some(account) = self.accounts.get_mut(&account) {
             change(account);
         }
@@ -330,13 +355,31 @@ impl State {
     }
 
     fn open(&mut self, slot: u32, name: &str, (origin, place): (&str, &Place), (subscriber, account): (u64, u64)) {
-        if slot != self.sessions.next() || self.sessions.find(name).is_some() {
+        let fits = |state: &State| slot == state.sessions.next() && state.sessions.find(name).is_none();
+        if !fits(self) {
+            self.make_room(slot, name);
+        }
+        if !fits(self) {
             return;
         }
         let access = self.accesses.0.of(origin, place);
         self.sessions.open(Session::new(name, access, (subscriber, account)));
         self.open += 1;
         self.with(account, |account| account.opened(slot));
+    }
+
+    /// Where entries are gone, sessions began and ended of which nothing is known: the slot that an entry names is free
+    /// all the same.
+    fn make_room(&mut self, slot: u32, name: &str) {
+        if self.lost == 0 || u64::from(slot) > u64::from(self.sessions.used()).saturating_add(self.lost) {
+            return;
+        }
+        let known = self.sessions.find(name);
+        for stale in known.into_iter().chain(self.session(slot).map(|_| slot)) {
+            self.close(stale, self.latest);
+            self.forget(stale);
+        }
+        self.sessions.choose_next(slot);
     }
 
     fn go_to(&mut self, slot: u32, place: &Place) {

@@ -175,7 +175,7 @@ impl Trial {
         match effect {
             Effect::Answered { .. } | Effect::Ordered { .. } | Effect::Plan { .. } | Effect::Stray { .. } => {}
             Effect::Recording { .. } | Effect::Filed { .. } => {}
-            Effect::Forwarded { .. } | Effect::Sent { .. } | Effect::Received { .. } => {}
+            Effect::Forwarded { .. } | Effect::Sent { .. } | Effect::Received { .. } | Effect::Lost { .. } => {}
             Effect::Units { account, reason: UnitsReason::Renewed | UnitsReason::Expired, .. }
                 if self.is_tried(*account) => {}
             Effect::Granted { slot, service, grant } => {

@@ -8,6 +8,7 @@ mod gateway_network;
 mod gateway_rules;
 mod interleavings;
 mod ledger;
+mod mend;
 mod network;
 mod node;
 mod node_calls;

@@ -87,7 +87,7 @@ struct Moody {
 impl Moody {
     fn new(path: &std::path::Path) -> Moody {
         let folder = Folder::open(path).unwrap();
-        let (held, let_go, makes) = (Mutex::new(false), Condvar::new(), AtomicU64::new(1));
+        let (held, let_go, makes) = (Mutex::new(false), Condvar::new(), AtomicU64::new(2));
         Moody { folder, makes, held, let_go, fails: AtomicBool::new(false), panics: AtomicBool::new(false) }
     }
 

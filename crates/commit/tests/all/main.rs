@@ -3,5 +3,6 @@
 mod committer;
 mod copy;
 mod crashes;
+mod damage;
 mod follow;
 mod world;

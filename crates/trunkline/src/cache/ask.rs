@@ -102,7 +102,9 @@ pub fn ask(stream: &mut dyn Stream, target: &Target, group: &str) -> Result<Vec<
 /// The words of a failure.
 fn told_of(failure: crate::failure::Failure) -> String {
     match failure {
-        crate::failure::Failure::Failed(why) | crate::failure::Failure::Usage(why) => why,
+        crate::failure::Failure::Failed(why)
+        | crate::failure::Failure::Usage(why)
+        | crate::failure::Failure::Damaged(why) => why,
         crate::failure::Failure::NobodyReads => String::new(),
     }
 }

@@ -1,5 +1,6 @@
 //! From `[charge]` of the configuration to a node.
 
+use super::damage;
 use super::memory::Remembered;
 use super::records;
 use crate::cache::files::{self, Clients, Encryption};
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use trunkline_charge::gy::Terms;
 use trunkline_charge::job::{
-    ForwardSetup, GtppSetup, Node, Opened, Peering, Profiles, Setup, TERMS, Won, forget_asked,
+    ForwardSetup, GtppSetup, Node, Opened, Peering, Profiles, Setup, TERMS, Won, forget_asked, tell_found,
 };
 use trunkline_charge::ledger;
 use trunkline_charge::peer::{Local, Neighbour, Place};
@@ -180,7 +181,7 @@ fn profiles(prepared: trunkline_directory::Prepared) -> Result<Profiles, Failure
 /// Reads the ledger, and begins to serve.
 ///
 /// # Errors
-/// The ledger is damaged or another's; the system has no thread left.
+/// The ledger is damaged ([`Failure::Damaged`]) or another's; the system has no thread left.
 pub fn start(prepared: Prepared, charge: &Charge, cdr: &Cdr, data: &Path) -> Result<Node, Failure> {
     let Prepared { opened, directory } = prepared;
     let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("charging: {error}"));
@@ -194,7 +195,9 @@ pub fn start(prepared: Prepared, charge: &Charge, cdr: &Cdr, data: &Path) -> Res
     // What it decides alone from here on is no stream's.
     forget_asked(&ledger(data)).map_err(|e| failed(&e))?;
     let options = Options::default();
-    let (core, log) = ledger::open(Arc::new(disk), options, limits(charge)).map_err(|e| failed(&e))?;
+    let opened_ledger = ledger::open_known(Arc::new(disk), options, limits(charge), &damage::witnesses(data));
+    let (core, log) = opened_ledger.map_err(|fault| damage::failure(data, &fault))?;
+    tell_found("charging: the ledger", log.found());
     let profiles = directory.map(profiles).transpose()?;
     let records = records::setup(charge, cdr, data)?;
     let opened = opened.forwarding(records::forwarding(cdr, data));

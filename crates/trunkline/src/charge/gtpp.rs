@@ -3,7 +3,7 @@
 use super::configured;
 use crate::failure::Failure;
 use crate::run::config::{Charge, ChargeGtpp, Door};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use trunkline_charge::job::{GatewayPlace, GtppSetup, ReceivedSetup};
 use trunkline_charge::quota::{self, Mapping};
 use trunkline_kit::config::Mistake;
@@ -46,9 +46,14 @@ pub fn of_several(charge: &Charge, gtpp: &ChargeGtpp, data: &Path) -> Result<Opt
     Ok(setup(charge, gtpp, data)?.map(|setup| GtppSetup { place: None, ..setup }))
 }
 
+/// The files of received records in a data folder.
+pub fn received_files(data: &Path) -> PathBuf {
+    configured::folder(data).join(RECEIVED)
+}
+
 /// Where each of several nodes writes records of others; none where none are taken.
 pub fn received(charge: &Charge, gtpp: &ChargeGtpp, data: &Path) -> Option<ReceivedSetup> {
-    let files = configured::folder(data).join(RECEIVED);
+    let files = received_files(data);
     (!gtpp.listen.is_empty()).then(|| ReceivedSetup { files, node: charge.host.clone() })
 }
 

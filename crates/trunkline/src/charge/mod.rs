@@ -3,6 +3,7 @@
 pub mod asked;
 pub mod bill;
 pub mod configured;
+pub mod damage;
 pub mod gtpp;
 pub mod here;
 pub mod seat;

@@ -322,7 +322,7 @@ pub fn replica(standby: &Standby) -> Result<Options, Failure> {
 
 fn told(failure: Failure) -> String {
     match failure {
-        Failure::Usage(why) | Failure::Failed(why) => why,
+        Failure::Usage(why) | Failure::Failed(why) | Failure::Damaged(why) => why,
         Failure::NobodyReads => "nobody reads what it says".to_owned(),
     }
 }

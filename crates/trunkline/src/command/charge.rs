@@ -11,6 +11,7 @@ pub mod place;
 mod rate_calls;
 mod records;
 mod refused;
+mod repair;
 mod send;
 mod serve;
 mod server;
@@ -33,6 +34,7 @@ use trunkline_kit::exit::Exit;
     trunkline charge try standard.toml             what yesterday's usage would have cost by it\n  \
     trunkline charge ledger 17                     what came to it and went\n  \
     trunkline charge audit                         every balance is the sum of its entries, or exit code 3\n  \
+    trunkline charge repair --dry-run              a damaged ledger: what is gone, and what a repair would come to\n  \
     trunkline charge copy --to DIR                 ledger and records, beside the node, for another one\n  \
     trunkline charge records --data DIR            record files: whether they are sound, what is in them\n  \
     trunkline charge send FILE --to HOST           files of records to charging gateways by GTP'\n  \
@@ -57,6 +59,7 @@ enum Tool {
     Try(tryout::Try),
     Records(records::Records),
     Refused(refused::Refused),
+    Repair(repair::Repair),
     RateCalls(rate_calls::RateCalls),
     Compare(Box<compare::Compare>),
     Load(Box<load::Load>),
@@ -77,6 +80,7 @@ impl Charge {
             Tool::Try(tryout) => tryout.run(terminal),
             Tool::Records(records) => records.run(terminal),
             Tool::Refused(refused) => refused.run(terminal),
+            Tool::Repair(repair) => repair.run(),
             Tool::RateCalls(rates) => rates.run(terminal),
             Tool::Compare(compare) => compare.run(terminal),
             Tool::Load(load) => load.run(terminal),

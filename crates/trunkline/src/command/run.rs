@@ -90,7 +90,7 @@ impl Run {
     fn read_again(&self, settings: &mut config::Settings, level: &log::Level, service: &Service) {
         let loaded = match config::load(&self.given()) {
             Ok(loaded) => loaded,
-            Err(Failure::Usage(why) | Failure::Failed(why)) => {
+            Err(Failure::Usage(why) | Failure::Failed(why) | Failure::Damaged(why)) => {
                 return tracing::error!("the configuration is kept as it was: {why}");
             }
             Err(Failure::NobodyReads) => return,

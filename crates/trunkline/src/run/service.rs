@@ -113,7 +113,14 @@ pub fn charging_node(
     settings: &Settings,
 ) -> Result<charge::here::Running, Failure> {
     let cdr = cdr_of(settings);
-    let node = charge::configured::start(prepared, &settings.charge, &cdr, &settings.data.folder)?;
+    let node = match charge::configured::start(prepared, &settings.charge, &cdr, &settings.data.folder) {
+        Ok(node) => node,
+        Err(Failure::Damaged(why)) => {
+            tracing::error!("charging stays stopped: {why}");
+            return Ok(charge::here::Running::stopped(why));
+        }
+        Err(other) => return Err(other),
+    };
     for line in charge::configured::told(&settings.charge, &settings.charge_gtpp, &node) {
         tracing::info!("charging: {line}");
     }
@@ -305,7 +312,8 @@ impl Service {
         }
         if let Some(charging) = self.view.charging() {
             troubles.extend(charging.stop().err().map(|failed| format!("charging: {failed}")));
-            troubles.extend(charging.failure().map(|why| format!("charging: the ledger cannot be written: {why}")));
+            let what = if charging.is_stopped() { "it stayed stopped" } else { "the ledger cannot be written" };
+            troubles.extend(charging.failure().map(|why| format!("charging: {what}: {why}")));
         }
         if let Some(graphs) = self.view.graphs() {
             troubles.extend(graphs.failure().map(|why| format!("graphs: {why}")));

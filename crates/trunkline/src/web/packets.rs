@@ -264,7 +264,7 @@ fn not_written(error: &io::Error) -> SourceError {
 pub fn trouble(failure: Failure) -> SourceError {
     match failure {
         Failure::Usage(text) => SourceError::new(Trouble::Refused, text),
-        Failure::Failed(text) => SourceError::new(Trouble::Failed, text),
+        Failure::Failed(text) | Failure::Damaged(text) => SourceError::new(Trouble::Failed, text),
         Failure::NobodyReads => cancelled(),
     }
 }

@@ -15,6 +15,7 @@ mod charge_bill;
 mod charge_calls;
 mod charge_clients;
 mod charge_clock;
+mod charge_damage;
 mod charge_forward;
 mod charge_gtpp;
 mod charge_kills;

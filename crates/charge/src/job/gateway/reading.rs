@@ -3,13 +3,14 @@
 use super::Place;
 use crate::gateway::Records;
 use crate::gateway::receiver::{Entry, Restoring, State};
+use crate::job::mend::tell_found;
 use crate::job::received::Files;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use trunkline_commit::{Fault, Folder, Log, Options, Snapshot};
+use trunkline_commit::{Fault, Folder, Log, Options, Snapshot, Witness};
 
 /// What was read of it at a start.
 pub struct Found {
@@ -73,19 +74,18 @@ pub fn read(place: &Place, options: Options) -> Result<Found, String> {
     let disk = Folder::open(&place.log).map_err(|e| text(&place.log, &e))?;
     let billed = files.entry();
     let reading = RefCell::new(Reading { billed, ..Reading::default() });
-    let log = Log::open(
+    let known = Witness { who: "the cursor of received records".to_owned(), last: billed };
+    let log = Log::open_known(
         Arc::new(disk),
         options,
+        &[known],
         |record| reading.borrow_mut().snapshot(record),
         |number, record| reading.borrow_mut().entry(number, record),
     );
     let log = log.map_err(|e| text(&place.log, &e))?;
+    tell_found("charging: the log of received records", log.found());
     let mut reading = reading.into_inner();
     reading.settle()?;
-    if billed > reading.state.sequence() {
-        let ends = reading.state.sequence();
-        return Err(text(&place.files, &format!("files go up to entry {billed}, the log ends with {ends}")));
-    }
     Ok(Found { log, state: reading.state, passed: reading.passed, files })
 }
 

@@ -165,7 +165,7 @@ impl<L: Disk> Work<L> {
     fn block(&mut self, ledger: &L, durable: u64) -> Result<bool, String> {
         let Work { follower, state, files, queue } = self;
         let mut see = |number: u64, _, record: &[u8]| {
-            let entry = Entry::decode(record).map_err(|broken| broken.to_string())?;
+            let entry = Entry::of_record(number, record)?;
             let mut passed = Vec::new();
             for effect in &entry.effects {
                 if let Effect::Received { entry } = effect {

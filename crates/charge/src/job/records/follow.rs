@@ -260,7 +260,7 @@ impl<L: Disk, D: Disk> Files<L, D> {
         let mut opening = None::<(Source, Opening)>;
         let mut see = |number: u64, place: Place, record: &[u8]| {
             let source = Source { entry: number, segment: place.segment, at: place.at };
-            let entry = entry_of(number, record)?;
+            let entry = Entry::of_record(number, record)?;
             if !*begun && !shared::begins(&entry)? {
                 *fold = Fold::new(Cuts::default(), number);
                 return Ok(());
@@ -401,6 +401,34 @@ fn alone((entry, (number, _)): Note, cursor: &Cursor) -> GoesOn {
     GoesOn { entry, number, file: cursor.file() }
 }
 
+/// How far records were made, as a cursor keeps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::job) struct Made {
+    /// The entry up to which all are in files.
+    pub entry: u64,
+    /// The number of the next one.
+    pub number: u32,
+    /// How many.
+    pub records: u64,
+    /// When they are cut.
+    pub cuts: Cuts,
+}
+
+impl Made {
+    /// That of a cursor; none where no record was made yet.
+    pub fn of(cursor: &Cursor) -> Option<Made> {
+        let (entry, (number, (records, cuts))) = Note::take(&mut &*cursor.note)?;
+        Some(Made { entry, number, records, cuts })
+    }
+}
+
+/// Folds up to where records were made, once entries are gone: the counts go on as the cursor says.
+pub(in crate::job) fn fold_again<L: Disk>(ledger: &L, mut fold: Fold, made: &Made) -> Result<Fold, String> {
+    again(ledger, &mut fold, made.entry)?;
+    fold.set_counts(made.number, made.records);
+    Ok(fold)
+}
+
 /// How far the records are that one node made alone; none where the ledger says already how several make them.
 pub(super) fn went_on(cursor: &Cursor) -> Option<GoesOn> {
     let mut rest = &*cursor.note;
@@ -437,7 +465,7 @@ fn again<L: Disk>(ledger: &L, fold: &mut Fold, entry: u64) -> Result<Follower<L>
         // A block may hold entries behind the cursor, which are for the next follower.
         if number <= entry {
             fold.take(
-                &entry_of(number, record)?,
+                &Entry::of_record(number, record)?,
                 Source { entry: number, segment: place.segment, at: place.at },
                 &mut ended,
             );
@@ -449,25 +477,43 @@ fn again<L: Disk>(ledger: &L, fold: &mut Fold, entry: u64) -> Result<Follower<L>
     Ok(if follower.next() > entry + 1 { Follower::new(entry + 1) } else { follower })
 }
 
-fn entry_of(number: u64, record: &[u8]) -> Result<Entry, String> {
-    let entry = Entry::decode(record).map_err(|broken| broken.to_string())?;
-    if entry.sequence == number { Ok(entry) } else { Err(format!("it holds entry {}", entry.sequence)) }
-}
-
 /// Reads again what the ledger says of a record's session. Records of an entry that ends many have one each.
 fn complete<L: Disk>(ledger: &L, ended: Ended, known: &mut Option<(Source, Opening)>) -> Result<Cdr, String> {
     let read = |source: Source| {
         let place = Place { segment: source.segment, at: source.at };
-        let octets = read_again(ledger, place).map_err(|fault| fault.to_string())?;
-        entry_of(source.entry, &octets)
+        match read_again(ledger, place) {
+            Ok(octets) => Entry::of_record(source.entry, &octets),
+            // A repair gave it up: what it said is not known any more.
+            Err(_) if is_lost(ledger, source.entry)? => Ok(Entry::lost(source.entry)),
+            Err(fault) => Err(fault.to_string()),
+        }
     };
     let opening = match ended.opened {
         None => None,
         Some(source) if known.as_ref().is_some_and(|(of, _)| *of == source) => known.take().map(|(_, opening)| opening),
-        Some(source) => Some(Opening::of(read(source)?).ok_or(format!("entry {} begins no session", source.entry))?),
+        Some(source) => {
+            let entry = read(source)?;
+            let lost = entry.is_lost();
+            let opening = Opening::of(entry);
+            if opening.is_none() && !lost {
+                return Err(format!("entry {} begins no session", source.entry));
+            }
+            opening
+        }
     };
     let moved = ended.moved.map(read).transpose()?.and_then(Opening::moved);
     Ok(Cdr::of(ended, opening, moved))
+}
+
+/// Whether an entry was given up.
+fn is_lost<L: Disk>(ledger: &L, entry: u64) -> Result<bool, String> {
+    let mut lost = false;
+    let see = |number: u64, _: Place, record: &[u8]| {
+        lost |= number == entry && record.is_empty();
+        Ok(())
+    };
+    Follower::<L>::new(entry).poll(ledger, entry, see).map_err(|fault| fault.to_string())?;
+    Ok(lost)
 }
 
 fn append<D: Disk>(series: &mut Series<D>, cdr: &Cdr, at: i64, now: i64) {

@@ -62,6 +62,18 @@ impl Slots {
         self.names.0.slots.find(self.names.0.hasher.hash_one(name), is_it).copied()
     }
 
+    /// The next session goes into this slot, if no session has it; those before it that were never used are free.
+    pub fn choose_next(&mut self, slot: u32) {
+        while self.used() <= slot {
+            self.free.push(self.used());
+            self.sessions.push(None);
+        }
+        if let Some(at) = self.free.iter().rposition(|free| *free == slot) {
+            self.free.remove(at);
+            self.free.push(slot);
+        }
+    }
+
     /// Puts a session into the next slot.
     pub fn open(&mut self, session: Session) {
         let slot = self.next();

@@ -5,7 +5,8 @@
 //! first       0 head: version u8, sequence, time, unrated, slots, accounts, subscribers
 //! then        1 free slots in their order, 2 plan, 3 account, 4 subscriber, 5 session by its slot, 6 stray, 8 more
 //!             sessions of an account, 9 order with a key, 10 former texts of a plan, 11 how records are made, 12 how
-//!             far they were sent on, [`RECEIVED`] what is known of records of others, any number
+//!             far they were sent on, [`RECEIVED`] what is known of records of others, any number; 14 entries that are
+//!             gone, if any are
 //! last        7 end: how many records there were before it
 //! ```
 
@@ -157,6 +158,9 @@ impl State {
         }
         if let Some(received) = &self.received {
             received.snapshot(|piece| out.put(RECEIVED, |record| record.extend_from_slice(piece)))?;
+        }
+        if self.lost > 0 {
+            out.put(14, |record| self.lost.put(record))?;
         }
         let count = out.count;
         out.put(7, |record| count.put(record))
@@ -320,6 +324,7 @@ impl Restoring {
             11 => state.recorded = Some(Box::new(Recorded::take(from)?)),
             12 => self.forwarding.get_or_insert_default().take(from)?,
             RECEIVED => self.received.get_or_insert_default().take(std::mem::take(from)).ok()?,
+            14 => state.lost = u64::take(from)?,
             7 => self.ended = (u64::take(from)? == self.count).then_some(true)?,
             _ => return None,
         }

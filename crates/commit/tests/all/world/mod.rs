@@ -81,6 +81,66 @@ impl World {
         octets.stable = octets.seen.clone();
     }
 
+    /// The names of a log's segments.
+    pub fn segments(&self) -> Vec<String> {
+        self.list().unwrap().into_iter().filter(|name| name.ends_with(".log")).collect()
+    }
+
+    /// Where each block of a log begins: its segment, its place, its first record.
+    pub fn blocks(&self) -> Vec<(String, usize, u64)> {
+        let mut blocks = Vec::new();
+        for name in self.segments() {
+            let (octets, mut at) = (self.octets(&name), 32);
+            while octets.get(at..at + 4).is_some_and(|mark| mark == b"TLBK") {
+                let word = |at: usize| u32::from_le_bytes(octets[at..at + 4].try_into().unwrap());
+                blocks.push((name.clone(), at, u64::from(word(at + 8))));
+                at = (at + 24 + word(at + 4) as usize).next_multiple_of(8);
+            }
+        }
+        blocks
+    }
+
+    /// Another disk with the same files.
+    pub fn copied(&self) -> World {
+        let state = self.0.lock().unwrap();
+        let copy = |file: &Arc<Mutex<Octets>>| Arc::new(Mutex::new(file.lock().unwrap().clone()));
+        let files = state.files.iter().map(|(name, file)| (name.clone(), copy(file))).collect();
+        World(Mutex::new(State { files, random: state.random, ..State::default() }))
+    }
+
+    /// What a file holds.
+    pub fn octets(&self, name: &str) -> Vec<u8> {
+        self.0.lock().unwrap().files[name].lock().unwrap().seen.clone()
+    }
+
+    /// A file holds this.
+    pub fn put(&self, name: &str, octets: Vec<u8>) {
+        let file = Octets { stable: octets.clone(), seen: octets };
+        self.0.lock().unwrap().files.insert(name.to_owned(), Arc::new(Mutex::new(file)));
+    }
+
+    /// A file ends there.
+    pub fn cut(&self, name: &str, at: usize) {
+        let mut octets = self.octets(name);
+        octets.truncate(at);
+        self.put(name, octets);
+    }
+
+    /// Zeros in place of what was there.
+    pub fn zero(&self, name: &str, from: usize, octets: usize) {
+        let mut all = self.octets(name);
+        let end = all.len().min(from + octets);
+        all[from.min(end)..end].fill(0);
+        self.put(name, all);
+    }
+
+    /// Two files have each other's names.
+    pub fn swap(&self, one: &str, other: &str) {
+        let (first, second) = (self.octets(one), self.octets(other));
+        self.put(one, second);
+        self.put(other, first);
+    }
+
     /// Removes a file for good.
     pub fn lose(&self, name: &str) {
         self.0.lock().unwrap().files.remove(name).unwrap();

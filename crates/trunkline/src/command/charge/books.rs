@@ -1,6 +1,7 @@
 //! `trunkline charge audit` and `ledger`: the books as they stand on disk, whether or not a node serves.
 
 use super::place::Place;
+use crate::charge::damage;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::show::table::{self, Row, Table, number, text};
@@ -11,7 +12,7 @@ use std::collections::VecDeque;
 use std::io::Write;
 use trunkline_charge::account::Effect;
 use trunkline_charge::calendar::Moment;
-use trunkline_charge::ledger::{self, Line};
+use trunkline_charge::ledger::{self, Line, Lost};
 use trunkline_commit::Folder;
 use trunkline_kit::exit::Exit;
 use trunkline_store::time::rfc3339;
@@ -24,7 +25,7 @@ const LINES: usize = 10_000;
 /// Add up the ledger, account by account, and compare the sums with the balances
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Reads all entries that are there, beside a node that serves or without one. Exit code 3 if \
-    anything differs.")]
+    anything differs, or the ledger is damaged.")]
 pub struct Audit {
     #[command(flatten)]
     place: Place,
@@ -49,10 +50,6 @@ pub struct Statement {
     json: bool,
 }
 
-fn failed(error: impl std::fmt::Display) -> Failure {
-    Failure::Failed(error.to_string())
-}
-
 fn open(place: &Place) -> Result<Folder, Failure> {
     let folder = place.ledger();
     Folder::beside(&folder).map_err(|e| Failure::Failed(format!("no ledger in {}: {e}", folder.display())))
@@ -64,28 +61,64 @@ impl Audit {
     /// # Errors
     /// There is no ledger, or it is damaged.
     pub fn run(&self) -> Result<Exit, Failure> {
-        let audit = ledger::audit(&open(&self.place)?).map_err(failed)?;
+        let data = self.place.data();
+        let audit = ledger::audit_known(&open(&self.place)?, &damage::witnesses(data));
+        let audit = audit.map_err(|fault| damage::failure(data, &fault))?;
         let mut out = stdout();
         let differences = &audit.differences;
         if self.json {
             let told: Vec<_> =
                 differences.iter().map(|one| json!({ "account": one.account, "what": one.what })).collect();
             let (first, last, accounts) = (audit.first, audit.last, audit.accounts);
-            let reply = json!({ "first": first, "last": last, "accounts": accounts, "differences": told });
+            let lost: Vec<_> = audit.lost.iter().map(lost_json).collect();
+            let reply = json!({
+                "first": first,
+                "last": last,
+                "accounts": accounts,
+                "differences": told,
+                "lost": lost,
+                "unproved": audit.unproved,
+            });
             writeln!(out, "{reply}")?;
         } else {
             writeln!(out, "entries {} to {}, {} accounts", audit.first, audit.last, audit.accounts)?;
+            for lost in &audit.lost {
+                writeln!(out, "{}", lost_told(lost))?;
+            }
+            if let Some(why) = &audit.unproved {
+                writeln!(out, "{why}")?;
+            }
             for one in differences.iter().take(TOLD_MAX) {
                 writeln!(out, "account {}: {}", one.account, one.what)?;
             }
             match differences.len() {
-                0 => writeln!(out, "every balance is the sum of its entries")?,
+                0 if audit.lost.is_empty() => writeln!(out, "every balance is the sum of its entries")?,
+                0 => writeln!(out, "every balance is the sum of its entries that are there")?,
                 count => writeln!(out, "{count} differences")?,
             }
         }
         out.flush()?;
-        Ok(if differences.is_empty() { Exit::Done } else { Exit::Degraded })
+        let proved = differences.is_empty() && audit.unproved.is_none();
+        Ok(if proved { Exit::Done } else { Exit::Degraded })
     }
+}
+
+/// Entries that a repair gave up.
+fn lost_told(lost: &Lost) -> String {
+    let entries = match lost.to - lost.from {
+        0 => format!("entry {} is lost", lost.from),
+        _ => format!("entries {} to {} are lost", lost.from, lost.to),
+    };
+    match &lost.told {
+        Some((at, place)) if place.is_empty() => format!("{entries}, given up {}", time(*at)),
+        Some((at, place)) => format!("{entries} ({place}), given up {}", time(*at)),
+        None => entries,
+    }
+}
+
+fn lost_json(lost: &Lost) -> serde_json::Value {
+    let (at, place) = lost.told.as_ref().map_or((None, ""), |(at, place)| (Some(time(*at)), place));
+    json!({ "from": lost.from, "to": lost.to, "given_up": at, "place": place })
 }
 
 impl Statement {
@@ -97,7 +130,8 @@ impl Statement {
         let disk = open(&self.place)?;
         let (mut rows, mut count, mut from, mut out) = (VecDeque::new(), 0_usize, None, stdout());
         loop {
-            let part = ledger::statement(&disk, self.account, from, LINES).map_err(failed)?;
+            let part = ledger::statement(&disk, self.account, from, LINES);
+            let part = part.map_err(|fault| damage::failure(self.place.data(), &fault))?;
             count += part.lines.len();
             if self.json {
                 part.lines.iter().try_for_each(|line| writeln!(out, "{}", line_json(line)))?;

@@ -230,7 +230,11 @@ impl Serve {
             return Err(Failure::Usage("nowhere to listen".to_owned()));
         };
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
-        let node = configured::start(opened, section, &cdr, data)?;
+        // Serving is what was asked for, and it is not done: no part of it was.
+        let node = configured::start(opened, section, &cdr, data).map_err(|failure| match failure {
+            Failure::Damaged(why) => Failure::Failed(why),
+            other => other,
+        })?;
         announce(data, section, &gtpp, &node);
         Ok(Running::new(node))
     }

@@ -2,6 +2,7 @@
 
 use super::place::Place;
 use crate::bar::Bar;
+use crate::charge::damage;
 use crate::failure::Failure;
 use crate::moment;
 use crate::output::stdout;
@@ -70,7 +71,8 @@ impl Try {
             true
         });
         bar.end();
-        let tried = tried.map_err(|e| failed(&e))?.ok_or_else(|| failed(&"it was given up"))?;
+        let tried = tried.map_err(|fault| damage::failure(self.place.data(), &fault))?;
+        let tried = tried.ok_or_else(|| failed(&"it was given up"))?;
         let mut out = stdout();
         if self.json {
             writeln!(out, "{}", told(&called, &currency, &tried))?;

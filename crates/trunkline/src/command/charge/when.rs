@@ -1,6 +1,7 @@
 //! What commands about calls and bills have in common: the span of time, the profile, and how failures are told.
 
 use crate::charge::bill::Failed;
+use crate::charge::damage;
 use crate::failure::Failure;
 use crate::moment;
 use crate::output::csv;
@@ -129,6 +130,7 @@ pub fn cells(texts: &[String], terminal: &Terminal) -> Row {
 pub fn failure(failed: Failed) -> Failure {
     match failed {
         Failed::Store(error) => search::failure(error),
+        Failed::Ledger(fault) if fault.is_damage() => Failure::Damaged(damage::told(&fault)),
         other => Failure::Failed(other.to_string()),
     }
 }

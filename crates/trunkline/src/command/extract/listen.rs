@@ -127,7 +127,7 @@ fn answer(stream: TcpStream, served: &Served) -> (u64, String) {
     let answered = served.question.answer(&mut sink);
     let (packets, broken) = sink.stream.finish();
     let ended = match (answered, broken) {
-        (Err(Failure::Usage(why) | Failure::Failed(why)), _) => why,
+        (Err(Failure::Usage(why) | Failure::Failed(why) | Failure::Damaged(why)), _) => why,
         (_, Some(why)) => how(&why),
         (Err(Failure::NobodyReads), None) => how(&io::ErrorKind::BrokenPipe.into()),
         (Ok(_), None) if served.stop.load(Ordering::Relaxed) => "stopped".to_owned(),

@@ -1,0 +1,448 @@
+//! A damaged log is looked through, and mended by order of a person: what is whole stays, what is gone becomes gaps.
+//!
+//! A gap has the numbers of the records that are gone, so that none is used again, and where it stands between whole
+//! blocks it takes exactly their room, so that each record behind it keeps its [`Place`](crate::Place). A damaged file
+//! stays beside the mended one as `NAME.damaged`. Whatever ends a repair in the middle, another one goes on; after it
+//! nothing is left to do.
+
+use crate::block::{self, BLOCK_OCTETS_MAX, HEAD_OCTETS, Head};
+use crate::disk::Disk;
+use crate::durable::Durable;
+use crate::fault::{Fault, Gone, Witness};
+use crate::mark::Mark;
+use crate::name::{self, Kind};
+use crate::read::{End, SEGMENT_HEAD_OCTETS, Segment, salt_of, segment_head, segments, whole};
+use crate::snapshot::{Keep, Snapshot};
+
+/// Records that are given up at most: more are not believed.
+const LOST_MAX: u64 = 1 << 30;
+/// Copies of a damaged file that are kept.
+const KEPT: u32 = 100;
+/// Octets that are written at once.
+const PIECE: usize = 1 << 20;
+/// Octets of the first block of a segment with which its salt is looked for.
+const SOUGHT: usize = 256 << 10;
+
+/// Who is shown records with their numbers; none for one that is gone.
+pub type Show<'s> = dyn FnMut(u64, Option<&[u8]>) -> Result<(), String> + 's;
+
+/// What is gone of a log.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// Records that are gone, in order.
+    pub lost: Vec<Gone>,
+    /// Records that an earlier repair gave up.
+    pub given_up: Vec<(u64, u64)>,
+    /// The number that the next record gets.
+    pub next: u64,
+    /// What else is wrong.
+    pub also: Vec<Fault>,
+    works: Vec<Work>,
+}
+
+/// What was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repaired {
+    /// Files that were written.
+    pub written: Vec<String>,
+    /// Damaged ones that were kept, under these names.
+    pub kept: Vec<String>,
+}
+
+/// What a repair does.
+#[derive(Debug)]
+enum Work {
+    /// A segment whose name is another's gets its own.
+    Rename { name: String, first: u64 },
+    /// A segment is written anew.
+    Mend(Mend),
+    /// A segment that is not there is made of a gap.
+    Make { first: u64, last: u64 },
+    /// A snapshot that is damaged is put aside.
+    Aside(String),
+}
+
+#[derive(Debug)]
+struct Mend {
+    name: String,
+    first: u64,
+    salt: u64,
+    /// Gaps between whole blocks: their place, their octets and their records.
+    gaps: Vec<(u64, u64, u64, u32)>,
+    /// Where the last whole block ends, behind which nothing counts.
+    end: u64,
+    /// The last record of a gap there.
+    tail: Option<(u64, u64)>,
+}
+
+impl Survey {
+    /// Whether nothing is to be done.
+    pub fn is_whole(&self) -> bool {
+        self.works.is_empty() && self.lost.is_empty() && self.also.is_empty()
+    }
+
+    /// How many records are gone.
+    pub fn lost(&self) -> u64 {
+        self.lost.iter().map(|gone| gone.to - gone.from + 1).sum()
+    }
+}
+
+/// Looks through all segments of a log, and shows each record with its number, none for one that is gone. Beside a
+/// process that writes it, the last records may be missing.
+///
+/// # Errors
+/// The disk fails, records stand twice, or `see` refuses one.
+pub fn survey<D: Disk>(disk: &D, keep: Keep, witnesses: &[Witness], see: &mut Show<'_>) -> Result<Survey, Fault> {
+    let durable = Durable::of(disk, witnesses)?;
+    let mut looking = Looking { survey: Survey::default(), next: first_of(disk, keep)?, before: None, see };
+    let mut found = candidates(disk)?;
+    looking.doubles(&mut found)?;
+    let mut marked = false;
+    for (at, (first, name)) in found.iter().enumerate() {
+        let behind = found.get(at + 1).map(|(first, _)| *first);
+        looking.missing(*first, name)?;
+        looking.before = None;
+        marked = looking.segment(disk, name, *first, behind, durable.last())?;
+    }
+    looking.ending(&durable)?;
+    let Looking { mut survey, next, .. } = looking;
+    survey.next = next;
+    survey.also.extend(durable.no_mark(marked));
+    for snapshot in Snapshot::all(disk)? {
+        if let Err(fault) = snapshot.check(disk) {
+            survey.also.push(fault);
+            survey.works.push(Work::Aside(snapshot.name().to_owned()));
+        }
+    }
+    Ok(survey)
+}
+
+/// The first record that there is to be.
+fn first_of<D: Disk>(disk: &D, keep: Keep) -> Result<u64, Fault> {
+    let opening = Snapshot::opening(disk)?.map_or(0, |opening| opening.last);
+    let oldest = Snapshot::all(disk)?.last().map_or(0, |oldest| oldest.last);
+    Ok(match keep {
+        Keep::All => opening + 1,
+        Keep::Needed => {
+            let there = segments(disk)?.first().map_or(u64::MAX, |(first, _)| *first);
+            there.min(oldest + 1)
+        }
+    })
+}
+
+/// All segments by the number of their first record, which is that of their head where it can be read.
+fn candidates<D: Disk>(disk: &D) -> Result<Vec<(u64, String)>, Fault> {
+    let mut found = Vec::new();
+    for name in disk.list().map_err(Fault::io("the folder"))? {
+        let (Kind::Segment(named) | Kind::Found(named)) = name::kind(&name) else { continue };
+        let file = disk.open(&name).map_err(Fault::io(&name))?;
+        let mut head = [0; SEGMENT_HEAD_OCTETS];
+        disk.read(&file, 0, &mut head).map_err(Fault::io(&name))?;
+        let told = u64::from_le_bytes(head[16..24].try_into().expect("eight octets"));
+        let first = if salt_of(&head, told).is_some() { told } else { named };
+        found.push((first, name));
+    }
+    found.sort();
+    Ok(found)
+}
+
+struct Looking<'s> {
+    survey: Survey,
+    next: u64,
+    /// The segment before, and where its blocks end.
+    before: Option<(String, u64)>,
+    see: &'s mut Show<'s>,
+}
+
+impl Looking<'_> {
+    /// Records up to the one before `to` are gone.
+    fn lose(&mut self, gone: Gone) -> Result<(), Fault> {
+        let lost = gone.to - gone.from + 1;
+        if lost > LOST_MAX {
+            return Err(Fault::Option(format!("{gone}: more than can be given up")));
+        }
+        for number in gone.from..=gone.to {
+            (self.see)(number, None).map_err(|why| Fault::Refused { number, why })?;
+        }
+        self.next = gone.to + 1;
+        self.survey.lost.push(gone);
+        Ok(())
+    }
+
+    /// Of two that begin with one record the one that has its name counts, if the other one only came here by a repair
+    /// that was ended.
+    fn doubles(&mut self, found: &mut Vec<(u64, String)>) -> Result<(), Fault> {
+        let named: Vec<u64> =
+            found.iter().filter(|(first, name)| *name == name::segment(*first)).map(|(first, _)| *first).collect();
+        found.retain(|(first, name)| {
+            let left = *name == name::found(*first) && named.contains(first);
+            if left {
+                self.survey.works.push(Work::Aside(name.clone()));
+            }
+            !left
+        });
+        match found.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            None => Ok(()),
+            Some(pair) => {
+                Err(Fault::damaged(&pair[1].1, 0, format!("it begins with the same record as {}", pair[0].1)))
+            }
+        }
+    }
+
+    /// Where records are gone behind the last that were whole.
+    fn place(&self) -> (String, u64, &'static str) {
+        let there = self.before.clone().map(|(name, at)| (name, at, ""));
+        there.unwrap_or_else(|| (name::segment(self.next), 0, "the segment is not there"))
+    }
+
+    /// A segment is missing before this one.
+    fn missing(&mut self, first: u64, name: &str) -> Result<(), Fault> {
+        if first < self.next {
+            let what = format!("it begins with record {first}, and others end with {}", self.next - 1);
+            return Err(Fault::damaged(name, 0, what));
+        }
+        if first > self.next {
+            let (from, to, resumes) = (self.next, first - 1, Some(first));
+            self.survey.works.push(Work::Make { first: from, last: to });
+            let ((name, at, what), witnesses) = (self.place(), Vec::new());
+            self.lose(Gone { name, at, what, from, to, last: to, resumes, witnesses })?;
+        }
+        Ok(())
+    }
+
+    /// Looks through one; whether it was made beside a mark.
+    fn segment<D: Disk>(
+        &mut self,
+        disk: &D,
+        name: &str,
+        first: u64,
+        behind: Option<u64>,
+        durable: u64,
+    ) -> Result<bool, Fault> {
+        let octets = whole(disk, name, Vec::new()).map_err(Fault::io(name))?;
+        let known = octets.first_chunk().and_then(|head| salt_of(head, first));
+        let sought = known.or_else(|| seek_salt(&octets, first)).unwrap_or_else(|| disk.salt());
+        let segment = Segment::of(name, octets, sought, first);
+        let mut mend = Mend { name: name.to_owned(), first, salt: sought, gaps: Vec::new(), end: 0, tail: None };
+        let end = self.blocks(&segment, &mut mend)?;
+        (mend.end, self.before) = (end.at, Some((name.to_owned(), end.at)));
+        // What a crash cut off is a start's to wipe: only what is behind a damaged place, or should have been there.
+        let to = behind.map_or(durable, |behind| behind - 1);
+        let falls_short = to >= self.next;
+        if falls_short && self.next == first {
+            mend.tail = Some((first, to));
+            let (at, what) = match known {
+                None => (0, "the head of the segment is damaged"),
+                Some(_) => (end.at, "no block is whole"),
+            };
+            let (name, resumes, witnesses) = (name.to_owned(), behind, Vec::new());
+            self.lose(Gone { name, at, what, from: first, to, last: to, resumes, witnesses })?;
+        }
+        let dirty = falls_short && !segment.is_clean_after(end);
+        if known.is_none() || !mend.gaps.is_empty() || mend.tail.is_some() || dirty {
+            if known.is_none() && mend.tail.is_none() {
+                self.survey.also.push(Fault::damaged(name, 0, "the head of the segment is damaged"));
+            }
+            self.survey.works.push(Work::Mend(mend));
+        } else if name::kind(name) != Kind::Segment(first) {
+            self.survey.also.push(Fault::damaged(name, 0, format!("it begins with record {first}")));
+            self.survey.works.push(Work::Rename { name: name.to_owned(), first });
+        }
+        Ok(segment.is_marked())
+    }
+
+    /// Shows the whole blocks of a segment; where they end.
+    fn blocks(&mut self, segment: &Segment, mend: &mut Mend) -> Result<End, Fault> {
+        let mut end = segment.begin();
+        loop {
+            while let Some((head, records)) = segment.block(end) {
+                self.block(&head, records, &segment.name, end)?;
+                end = End { next: head.next(), at: end.at + head.block_octets() as u64 };
+            }
+            let Some(resumes) = segment.resumes(end) else { return Ok(end) };
+            if resumes.next < end.next {
+                let what = format!("records from {} on stand twice", resumes.next);
+                return Err(Fault::damaged(&segment.name, resumes.at, what));
+            }
+            let count = u32::try_from(resumes.next - end.next).unwrap_or(u32::MAX);
+            mend.gaps.push((end.at, resumes.at - end.at, end.next, count));
+            if count > 0 {
+                let (name, from, to) = (segment.name.clone(), end.next, resumes.next - 1);
+                let (what, resumes, witnesses) = ("", Some(resumes.next), Vec::new());
+                self.lose(Gone { name, at: end.at, what, from, to, last: to, resumes, witnesses })?;
+            }
+            end = resumes;
+        }
+    }
+
+    fn block(&mut self, head: &Head, records: &[u8], name: &str, at: End) -> Result<(), Fault> {
+        if head.gap && head.count > 0 {
+            let (from, to) = (head.first, head.next() - 1);
+            match self.survey.given_up.last_mut().filter(|(_, last)| last + 1 == from) {
+                Some((_, last)) => *last = to,
+                None => self.survey.given_up.push((from, to)),
+            }
+        }
+        let (mut number, mut seen) = (head.first, Ok(()));
+        let whole = head.each(records, |record| {
+            if seen.is_ok() {
+                let shown = (self.see)(number, (!head.gap).then_some(record));
+                seen = shown.map_err(|why| Fault::Refused { number, why });
+            }
+            number += 1;
+        });
+        self.next = head.next();
+        seen?;
+        whole.map_err(|_| Fault::damaged(name, at.at, "the records of a block do not follow each other"))
+    }
+
+    /// The log ends before what is known to have been durable.
+    fn ending(&mut self, durable: &Durable) -> Result<(), Fault> {
+        let (name, at, _) = self.place();
+        let Err(Fault::Gone(gone)) = durable.check(&name, End { next: self.next, at }) else { return Ok(()) };
+        self.survey.works.push(Work::Make { first: gone.from, last: gone.to });
+        self.lose(*gone)
+    }
+}
+
+/// The salt of a segment whose head is damaged: the octets where it stood, or those with one changed, if a block fits
+/// it.
+fn seek_salt(octets: &[u8], first: u64) -> Option<u64> {
+    let stood: [u8; 8] = *octets.get(8..16)?.first_chunk()?;
+    let block = octets.get(SEGMENT_HEAD_OCTETS..)?;
+    let salt = u64::from_le_bytes(stood);
+    let head = Head::of(block).filter(|head| head.first == first && head.octets <= SOUGHT);
+    let fits = |salt: &u64| head.is_some_and(|head| head.records(block, *salt).is_some());
+    let changed = (0..8).flat_map(|at| (1..=255_u64).map(move |by| salt ^ by << (at * 8)));
+    let begin = || Segment::of("", octets.to_vec(), salt, first);
+    std::iter::once(salt).chain(changed).find(fits).or_else(|| {
+        let segment = begin();
+        segment.resumes(segment.begin()).map(|_| salt)
+    })
+}
+
+/// Mends a log that nobody else has open, as a survey says that was made of it.
+///
+/// # Errors
+/// The disk fails; another survey and repair go on.
+pub fn repair<D: Disk>(disk: &D, survey: &Survey) -> Result<Repaired, Fault> {
+    let mut done = Repaired::default();
+    // A name that is another segment's is freed before that one is written.
+    for work in &survey.works {
+        if let Work::Rename { name, first } | Work::Mend(Mend { name, first, .. }) = work
+            && let Some(found) = misplaced(name, *first)
+        {
+            disk.rename(name, &found).map_err(Fault::io(name))?;
+        }
+    }
+    for work in &survey.works {
+        match work {
+            Work::Rename { name, first } => {
+                let (found, own) = (misplaced(name, *first), name::segment(*first));
+                let from = found.as_ref().unwrap_or(name);
+                disk.rename(from, &own).map_err(Fault::io(from))?;
+                done.written.push(own);
+            }
+            Work::Mend(mend) => mend_segment(disk, mend, &mut done)?,
+            Work::Make { first, last } => {
+                let (salt, name) = (disk.salt(), name::segment(*first));
+                let mut octets = segment_head(salt, *first).to_vec();
+                octets.extend(gaps(*first, *last, salt));
+                put(disk, &name, &octets)?;
+                done.written.push(name);
+            }
+            Work::Aside(name) => {
+                let aside = free(disk, name)?;
+                disk.rename(name, &aside).map_err(Fault::io(name))?;
+                done.kept.push(aside);
+            }
+        }
+    }
+    if !survey.is_whole() {
+        Mark::set(disk, survey.next - 1)?;
+    }
+    Ok(done)
+}
+
+/// What a segment is called until it has its own name; none if it has it, or this one.
+fn misplaced(name: &str, first: u64) -> Option<String> {
+    let placed = matches!(name::kind(name), Kind::Segment(named) | Kind::Found(named) if named == first);
+    (!placed).then(|| name::found(first))
+}
+
+fn mend_segment<D: Disk>(disk: &D, mend: &Mend, done: &mut Repaired) -> Result<(), Fault> {
+    let (from, own) =
+        (misplaced(&mend.name, mend.first).unwrap_or_else(|| mend.name.clone()), name::segment(mend.first));
+    let mut octets = whole(disk, &from, Vec::new()).map_err(Fault::io(&from))?;
+    keep(disk, &own, &octets, done)?;
+    let end = usize::try_from(mend.end).unwrap_or(usize::MAX).min(octets.len());
+    octets[end..].fill(0);
+    octets.resize(octets.len().max(SEGMENT_HEAD_OCTETS), 0);
+    octets[..SEGMENT_HEAD_OCTETS].copy_from_slice(&segment_head(mend.salt, mend.first));
+    for (at, room, first, count) in &mend.gaps {
+        let (mut at, mut room) = (usize::try_from(*at).unwrap_or(usize::MAX), usize::try_from(*room).unwrap_or(0));
+        // A block is no longer than others may be: of a longer room the last one has the records.
+        while room > 0 {
+            let most = HEAD_OCTETS + BLOCK_OCTETS_MAX;
+            let here = if room > most + HEAD_OCTETS { most } else { room };
+            let count = if here == room { *count } else { 0 };
+            octets[at..at + here].copy_from_slice(&block::gap(*first, count, here, mend.salt));
+            (at, room) = (at + here, room - here);
+        }
+    }
+    if let Some((first, last)) = mend.tail {
+        octets.truncate(SEGMENT_HEAD_OCTETS);
+        octets.extend(gaps(first, last, mend.salt));
+    }
+    put(disk, &own, &octets)?;
+    if from != own {
+        disk.remove(&from).map_err(Fault::io(&from))?;
+    }
+    done.written.push(own);
+    Ok(())
+}
+
+/// Blocks that stand for records with nothing else.
+fn gaps(first: u64, last: u64, salt: u64) -> Vec<u8> {
+    let (mut octets, mut first) = (Vec::new(), first);
+    while first <= last {
+        let count = u32::try_from(last - first + 1).unwrap_or(u32::MAX);
+        octets.extend(block::gap(first, count, HEAD_OCTETS, salt));
+        first += u64::from(count);
+    }
+    octets
+}
+
+/// Keeps a copy of what a file holds, unless there is one.
+fn keep<D: Disk>(disk: &D, name: &str, octets: &[u8], done: &mut Repaired) -> Result<(), Fault> {
+    let aside = free(disk, name)?;
+    let before = (1..).map(|number| kept(name, number)).take_while(|kept| *kept != aside).last();
+    if let Some(before) = before
+        && whole(disk, &before, Vec::new()).map_err(Fault::io(&before))? == octets
+    {
+        return Ok(());
+    }
+    put(disk, &aside, octets)?;
+    done.kept.push(aside);
+    Ok(())
+}
+
+/// A name beside a file under which nothing is kept yet.
+fn free<D: Disk>(disk: &D, name: &str) -> Result<String, Fault> {
+    let names = disk.list().map_err(Fault::io("the folder"))?;
+    let free = (1..=KEPT).map(|number| kept(name, number)).find(|kept| !names.contains(kept));
+    free.ok_or_else(|| Fault::Option(format!("{name}: {KEPT} damaged copies are kept already, put some elsewhere")))
+}
+
+fn kept(name: &str, number: u32) -> String {
+    if number == 1 { format!("{name}.damaged") } else { format!("{name}.damaged-{number}") }
+}
+
+/// Writes a file in place of what has its name.
+fn put<D: Disk>(disk: &D, name: &str, octets: &[u8]) -> Result<(), Fault> {
+    let file = disk.make(name::NEXT, 0).map_err(Fault::io(name::NEXT))?;
+    for (at, piece) in (0..).zip(octets.chunks(PIECE)) {
+        disk.write(&file, at * PIECE as u64, piece).map_err(Fault::io(name))?;
+    }
+    disk.sync(&file).and_then(|()| disk.rename(name::NEXT, name)).map_err(Fault::io(name))
+}

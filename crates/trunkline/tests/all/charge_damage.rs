@@ -1,0 +1,268 @@
+//! A ledger that is damaged, as an operator meets it: who reads it says what is gone and ends with 3, a node does not
+//! serve it, `run` goes on without charging, and a repair has all of that work again.
+//!
+//! Test group: waits: for nodes that serve and end.
+
+use crate::gy;
+use crate::wire;
+use gy::{Client, Node};
+use serde_json::Value;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use wire::{PROGRAM, Wire, text};
+
+const CDR: [&str; 4] = ["--cdr-file-records", "40", "--cdr-flush", "1"];
+const ACCOUNTS: u64 = 12;
+
+/// Runs a command of charging on a data folder.
+fn charge(data: &Path, words: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(PROGRAM);
+    let done = command.arg("charge").args(words).args(["--data", text(data)]).stdin(Stdio::null()).output();
+    let Output { status, stdout, stderr } = done.expect("the program");
+    let text = |octets| String::from_utf8(octets).expect("text");
+    (status.code(), text(stdout), text(stderr))
+}
+
+/// A node that is to refuse: what it says.
+fn refused(data: &Path) -> String {
+    let words = ["serve", "--host", "ocs.demo", "--realm", "demo", "--listen", "127.0.0.1:0"];
+    let (code, _, said) = charge(data, &words);
+    assert_eq!(code, Some(1), "{said}");
+    said
+}
+
+/// A data folder with a ledger of sessions that began, went on and ended, of a node that was killed or ended.
+fn served(kill: bool) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut node = Node::start_with(folder.path(), &CDR);
+    node.fill(ACCOUNTS, 900_000_000);
+    let mut client = Client::new(node.address, 0, 1..ACCOUNTS + 1);
+    (0..30).for_each(|_| client.round());
+    client.finish();
+    if kill {
+        node.kill()
+    } else {
+        node.stop()
+    }
+    folder
+}
+
+fn segment(data: &Path) -> PathBuf {
+    data.join("charge/ledger/00000000000000000001.log")
+}
+
+/// Where the blocks of the segment begin, and their first entries.
+fn blocks(data: &Path) -> Vec<(u64, u64)> {
+    let (octets, mut at, mut blocks) = (std::fs::read(segment(data)).unwrap(), 32, Vec::new());
+    while octets[at..at + 4] == *b"TLBK" {
+        let word = |at: usize| u32::from_le_bytes(octets[at..at + 4].try_into().unwrap());
+        blocks.push((at as u64, u64::from(word(at + 8))));
+        at = (at + 24 + word(at + 4) as usize).next_multiple_of(8);
+    }
+    blocks
+}
+
+fn spoil(data: &Path, at: u64) {
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(segment(data)).unwrap();
+    let mut octet = [0];
+    file.read_exact_at(&mut octet, at).unwrap();
+    file.write_all_at(&[octet[0] ^ 1], at).unwrap();
+}
+
+fn last(data: &Path) -> u64 {
+    let (code, out, said) = charge(data, &["audit", "--json"]);
+    assert_eq!(code, Some(0), "{said}");
+    serde_json::from_str::<Value>(&out).unwrap()["last"].as_u64().unwrap()
+}
+
+/// A repair, said first and then done; and all that works after it.
+fn mended(data: &Path, from: u64, to: u64) -> Value {
+    let json = |words: &[&str], wanted: i32| -> Value {
+        let (code, out, said) = charge(data, words);
+        assert_eq!(code, Some(wanted), "{out}{said}");
+        serde_json::from_str(&out).unwrap()
+    };
+    let (code, out, _) = charge(data, &["repair", "--dry-run"]);
+    assert_eq!(code, Some(3), "{out}");
+    for part in ["to be given up: ", "accounts affected, at most: ", "sessions affected, at most: ", "CDRs affected: "]
+    {
+        assert!(out.contains(part), "{out}");
+    }
+    let dry = json(&["repair", "--dry-run", "--json"], 3);
+    let done = json(&["repair", "--json"], 0);
+    for key in ["gone", "given_up", "accounts", "sessions", "sessions_ended", "cdrs_made", "cdrs_open"] {
+        assert_eq!(dry[key], done[key], "{key}");
+    }
+    assert_eq!(done["given_up"], serde_json::json!([{ "from": from, "to": to }]));
+    let next = done["next"].as_u64().unwrap();
+    assert!(next > to + 1);
+    let (code, out, _) = charge(data, &["repair"]);
+    assert_eq!((code, out), (Some(0), format!("nothing is damaged: the next entry is {next}\n")));
+    let (code, out, _) = charge(data, &["audit"]);
+    let entries = if from == to { format!("entry {from} is lost") } else { format!("entries {from} to {to} are lost") };
+    assert!(out.contains(&entries) && out.contains("that are there"), "{out}");
+    assert_eq!(code, Some(0), "{out}");
+    done
+}
+
+/// A node serves it, and sessions are charged as before.
+fn serves(data: &Path) {
+    let mut node = Node::start_with(data, &CDR);
+    assert!(node.status().is_some());
+    let mut client = Client::new(node.address, 7, 1..ACCOUNTS + 1);
+    (0..10).for_each(|_| client.round());
+    client.finish();
+    node.stop();
+    assert!(!node.said().contains("ERROR"), "{}", node.said());
+    let (code, out, _) = charge(data, &["audit"]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains(" lost"), "{out}");
+}
+
+#[test]
+fn a_changed_octet_is_told_by_all_who_read_and_mended() {
+    let data = served(true);
+    let data = data.path();
+    let (last, blocks) = (last(data), blocks(data));
+    let (at, first) = blocks[blocks.len() / 2];
+    let behind = blocks[blocks.len() / 2 + 1].1;
+    spoil(data, at + 30);
+    let place = format!("00000000000000000001.log, octet {at}: records {first} to {} are gone", behind - 1);
+    let unknown = format!("nothing can be said of entries {first} to {last}");
+    let plan = data.join("standard.toml");
+    for words in
+        [vec!["audit"], vec!["audit", "--json"], vec!["ledger", "1"], vec!["try", text(&plan), "--from", "2020-01-01"]]
+    {
+        let (code, out, said) = charge(data, &words);
+        assert_eq!(code, Some(3), "{words:?}: {out}{said}");
+        assert!(said.contains(&place) && said.contains(&unknown), "{words:?}: {said}");
+        assert!(!out.contains("every balance"), "{out}");
+    }
+    let said = refused(data);
+    assert!(said.contains(&place) && said.contains("trunkline charge repair"), "{said}");
+    mended(data, first, behind - 1);
+    assert!(segment(data).with_extension("log.damaged").is_file());
+    serves(data);
+}
+
+/// The last block, which nothing whole follows, and a file that was cut: the log's own mark knows them, however the
+/// node ended; and with the mark the cursor of records.
+#[test]
+fn an_end_that_is_gone_is_told_and_its_numbers_are_not_used_again() {
+    for (kill, mark) in [(true, true), (false, false)] {
+        let data = served(kill);
+        let data = data.path();
+        let (last, blocks) = (last(data), blocks(data));
+        let (at, first) = blocks[blocks.len() - if mark { 1 } else { 9 }];
+        if mark {
+            spoil(data, at + 30);
+        } else {
+            std::fs::OpenOptions::new().write(true).open(segment(data)).unwrap().set_len(at).unwrap();
+            std::fs::remove_file(data.join("charge/ledger/durable")).unwrap();
+        }
+        let who = if mark { "the mark durable" } else { "the cursor of charging records" };
+        let place = format!(
+            "octet {at}: the log ends: records {first} to {last} are gone: records were durable up to {last} ({who})"
+        );
+        assert!(refused(data).contains(&place), "{}", refused(data));
+        let (code, _, said) = charge(data, &["audit"]);
+        assert!(code == Some(3) && said.contains(&place), "{said}");
+        mended(data, first, last);
+        serves(data);
+    }
+}
+
+/// A last block that was cut off by a crash, and that nobody was told of, is no damage.
+#[test]
+fn a_torn_end_is_no_damage() {
+    let data = served(true);
+    let data = data.path();
+    let (last, blocks) = (last(data), blocks(data));
+    let octets = std::fs::read(segment(data)).unwrap();
+    let begin = blocks[blocks.len() - 1].0;
+    let length = octets[begin as usize + 4..][..4].try_into().unwrap();
+    let end = (begin + 24 + u64::from(u32::from_le_bytes(length))).next_multiple_of(8);
+    let file = std::fs::OpenOptions::new().write(true).open(segment(data)).unwrap();
+    let torn = [b"TLBK\x80\0\0\0".as_slice(), &(last + 1).to_le_bytes(), &[1, 0, 0, 0, 9, 9, 9, 9, 7, 7]].concat();
+    file.write_all_at(&torn, end).unwrap();
+    assert_eq!(charge(data, &["audit"]).0, Some(0));
+    assert_eq!(charge(data, &["repair", "--dry-run"]).0, Some(0));
+    let mut node = Node::start_with(data, &CDR);
+    node.stop();
+    assert_eq!(charge(data, &["audit"]).0, Some(0));
+}
+
+/// `run` goes on without charging, says so, and is not healthy.
+#[test]
+fn a_run_goes_on_without_charging() {
+    let Some(wire) = Wire::lay("ledger") else { return };
+    let data = served(true);
+    let (data, blocks) = (data.path(), blocks(data.path()));
+    let (at, first) = blocks[blocks.len() / 2];
+    spoil(data, at + 30);
+    std::fs::create_dir_all(wire.path("data")).unwrap();
+    std::fs::rename(data.join("charge"), wire.path("data/charge"))
+        .or_else(|_| {
+            let copied = Command::new("cp").arg("-r").args([data.join("charge"), wire.path("data")]).status();
+            copied.map(|status| assert!(status.success()))
+        })
+        .unwrap();
+    let config = format!(
+        "[capture]\nlanes = 1\n[charge]\nlisten = [\"127.0.0.1:13868\"]\nhost = \"ocs.demo\"\nrealm = \"demo\"\n[metrics]\nlisten = \"unix:{}\"\n",
+        text(&wire.path("metrics"))
+    );
+    let world = wire.world("world.pcap", &["--calls", "4"]);
+    let running = wire.run("data", &config);
+    let answer = wire.get("/healthz");
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    let place = format!("octet {at}: records {first} to ");
+    assert!(answer.contains("charging") && answer.contains(&place), "{answer}");
+    // The other jobs go on: calls are seen, and are in the store.
+    wire.replay(&world, "max");
+    wire.until("calls are seen", |w| w.metric("trunkline_calls_open_calls") >= 1.0);
+    let (code, said) = running.end();
+    assert_eq!(code, 3, "{said:#?}");
+    assert!(said.iter().any(|line| line.contains("charging stays stopped") && line.contains(&place)), "{said:#?}");
+}
+
+/// Ledgers that were found in the field: one octet changed in the middle, and the file cut after half of its entries.
+#[test]
+fn ledgers_from_the_field_are_refused_with_what_is_gone() {
+    let root = std::env::var_os("TRUNKLINE_SHARED").map(PathBuf::from);
+    let root = root.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared")).join("cases/ops");
+    for (case, told) in [
+        ("ledger-mid.tgz", "octet 67984: records 739 to 739 are gone, those from 740 on are there"),
+        (
+            "ledger-half.tgz",
+            "records 739 to 1087 are gone: records were durable up to 1087 (the cursor of charging records)",
+        ),
+    ] {
+        let archive = root.join(case);
+        if !archive.exists() {
+            println!("SKIPPED: no {case}");
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let status = Command::new("tar").arg("xzf").arg(&archive).arg("-C").arg(folder.path()).status();
+        assert!(status.unwrap().success());
+        let data = folder.path();
+        let (code, out, said) = charge(data, &["audit"]);
+        assert_eq!(code, Some(3), "{out}{said}");
+        assert!(said.contains(told) && said.contains("nothing can be said of entries 739 to 1087"), "{said}");
+        assert!(refused(data).contains(told));
+        let to = if case.contains("mid") { 739 } else { 1087 };
+        let done = mended(data, 739, to);
+        assert!(done["next"].as_u64().unwrap() > 1088);
+        if to == 1087 {
+            // What the records know: all sessions had ended.
+            assert!(done["sessions_ended"].as_u64().unwrap() >= 100, "{done}");
+        }
+        assert!(data.join("charge/ledger/durable").exists());
+        let mut node = Node::start_with(data, &CDR);
+        let status = node.status().unwrap();
+        assert_eq!(status["records"]["failure"], Value::Null, "{status}");
+        node.stop();
+        assert_eq!(charge(data, &["audit"]).0, Some(0));
+    }
+}
