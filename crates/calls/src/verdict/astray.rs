@@ -1,7 +1,7 @@
 //! Audio that is sent, and goes where nobody hears it, or leaves this tap.
 
 use super::audio::{self, HEARD_MIN, PARTIES, role, sdp_packets};
-use super::talk::{self, Window};
+use super::talk;
 use super::{Case, seconds, verdict};
 use trunkline_store::row::{Stream, Verdict};
 
@@ -78,8 +78,8 @@ pub fn media_left(case: &Case<'_>) -> Option<Verdict> {
         return None;
     }
     let last = [talk::last_window(case, 0)?, talk::last_window(case, 1)?];
-    let moved_ns = last[0].moved_ns().max(last[1].moved_ns())?;
-    let settled_ns = moved_ns.saturating_add(Window::SETTLES_NS);
+    let moved = last.iter().filter(|window| window.moved()).max_by_key(|window| window.from_ns)?;
+    let settled_ns = moved.settled_ns();
     let goes_on = |party: usize| talk::streams(case, party).any(|(_, sound)| sound.last_ns > settled_ns);
     // Both were heard here before: where nothing ever was, nothing has left.
     let was_here = |party: usize| talk::streams(case, party).next().is_some();
@@ -90,7 +90,7 @@ pub fn media_left(case: &Case<'_>) -> Option<Verdict> {
     let text = format!(
         "Media of the call left this tap: since {} after the answer it is to go between {} and {}, and no RTP of these \
          passes here. Nothing is known about its audio.",
-        talk::since_answer(case, moved_ns),
+        talk::since_answer(case, moved.from_ns),
         ends[0],
         ends[1]
     );

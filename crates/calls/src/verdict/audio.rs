@@ -308,7 +308,7 @@ fn is_long(stream: &Stream) -> bool {
 
 /// The share of its packets that came too late to be played.
 fn late(stream: &Stream) -> f64 {
-    stream.discarded as f64 / stream.expected.max(1) as f64
+    share(stream.discarded, stream)
 }
 
 /// A step of the sender's clock that is the same with each packet, as a share: timestamps that count at another rate

@@ -174,17 +174,14 @@ pub(super) fn last_window(case: &Case<'_>, listener: usize) -> Option<Window> {
 }
 
 impl Window {
-    /// Packets may take the old way for so long when another one was agreed.
-    pub(super) const SETTLES_NS: i64 = MOVING_NS;
-
     /// Where the listener wants audio.
     pub(super) fn asked(&self) -> Option<Endpoint> {
         self.listener.endpoint
     }
 
-    /// When the listener asked for it at another place than before, nanoseconds since 1970.
-    pub(super) fn moved_ns(&self) -> Option<i64> {
-        (self.begins == Begins::Move).then_some(self.from_ns)
+    /// Whether the listener asked for it at another place than before.
+    pub(super) fn moved(&self) -> bool {
+        self.begins == Begins::Move
     }
 
     /// Whether a stream of the speaker comes to where the listener hears it.
@@ -206,7 +203,7 @@ impl Window {
     }
 
     /// Packets were on their way to the old address when it changed.
-    fn settled_ns(&self) -> i64 {
+    pub(super) fn settled_ns(&self) -> i64 {
         self.from_ns.saturating_add(if self.begins == Begins::Move { MOVING_NS } else { 0 })
     }
 }
