@@ -396,6 +396,7 @@ impl Lane {
                 self.adopt(announcement);
                 self.explain(announcement);
             }
+            Notice::Named(ice) => self.directory.learn(ice),
             Notice::Until { serial, at_ns } => {
                 for at in self.directory.until(*serial, *at_ns) {
                     if let Some(tracked) = self.streams[*at as usize].as_deref_mut() {

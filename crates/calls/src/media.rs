@@ -33,11 +33,33 @@ pub struct Announcement {
     pub encrypted: bool,
 }
 
+/// A party of a call named itself for the checks of ICE (`a=ice-ufrag`, RFC 8839 section 5.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IceName {
+    /// The call.
+    pub serial: Serial,
+    /// Its identifier.
+    pub id: Id,
+    /// Which party.
+    pub party: Direction,
+    /// When it was said, nanoseconds since 1970.
+    pub at_ns: i64,
+    /// The name, see [`ice_name`].
+    pub name: u64,
+}
+
+/// What stands for a name of ICE: a hash that is the same on every run.
+pub fn ice_name(octets: &[u8]) -> u64 {
+    octets.iter().fold(0xcbf2_9ce4_8422_2325, |sum, o| (sum ^ u64::from(*o)).wrapping_mul(0x0100_0000_01b3))
+}
+
 /// Something that the lanes have to know, in order of capture.
 #[derive(Clone, Debug)]
 pub enum Notice {
     /// Media may come to (or from) an endpoint.
     Announce(Box<Announcement>),
+    /// Checks of ICE with this name are about the call.
+    Named(Box<IceName>),
     /// After this time packets do not belong to the call any more.
     Until {
         /// The call.
@@ -62,7 +84,7 @@ impl Notice {
         match self {
             Notice::Reassembled(r) => Some(r.datagram),
             Notice::Unreachable(u) => Some(u.flow()),
-            Notice::Announce(_) | Notice::Until { .. } | Notice::Release { .. } => None,
+            Notice::Announce(_) | Notice::Named(_) | Notice::Until { .. } | Notice::Release { .. } => None,
         }
     }
 }

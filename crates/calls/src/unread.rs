@@ -135,6 +135,7 @@ impl Unread {
                     Some(Protocol::Turn | Protocol::Udptl) => true,
                     None => fax::may_be_udptl(&piece),
                     Some(Protocol::Dtls) => datagram::is_handshake(&piece),
+                    Some(Protocol::Stun) => stun::is_check(&piece),
                     _ => false,
                 }
             }

@@ -6,9 +6,10 @@ use super::handshakes::{self, Handshake, Handshakes, Pair};
 use super::turn::{self, Inside, Turn};
 use super::{Begun, Carried, Carrier, Finished, Key, Lane, MediaPacket, Tracked, reports, stream_id};
 use crate::classify::flow_slot;
-use crate::media::{self, Serial};
+use crate::media::{self, Notice, Serial, ice_name};
 use crate::signalling::Unreached;
 use crate::unread::fax::Udptl;
+use crate::unread::stun;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 use trunkline_kit::Id;
@@ -106,9 +107,10 @@ impl Lane {
         match packet.payload.first() {
             _ if handshakes::begins(packet.payload) => self.handshake(packet, 0),
             Some(0..=3 | 0x40..=0x7f) => {
-                let inside = aside.turn.take(packet.datagram, packet.payload);
-                if let Some(inside) = inside {
+                if let Some(inside) = aside.turn.take(packet.datagram, packet.payload) {
                     self.inside(packet, &inside);
+                } else {
+                    self.check(packet);
                 }
             }
             _ => {}
@@ -136,7 +138,19 @@ impl Lane {
             octets if handshakes::begins(octets) => self.handshake(&packet, outer),
             octets if rtcp::looks_like_rtcp(octets) => reports::take(self, &packet, outer),
             octets if rtp::looks_like_rtp(octets) => self.rtp_inside(&packet, around.datagram, outer),
+            [0, ..] => self.check(&packet),
             _ => {}
+        }
+    }
+
+    /// Takes a check of ICE: it tells whose the two ends of its flow are, where no description names them.
+    fn check(&mut self, packet: &MediaPacket<'_>) {
+        let message = stun::Message::new(packet.datagram, packet.payload);
+        let Some([asked, asking]) = message.as_ref().and_then(stun::checks) else { return };
+        let [from, to] = [(asking, packet.datagram.from()), (asked, packet.datagram.to())];
+        let learnt = self.directory.checked(packet.at_ns, (ice_name(from.0), from.1), (ice_name(to.0), to.1));
+        for announcement in learnt {
+            self.notice(packet.number, &Notice::Announce(Box::new(announcement)));
         }
     }
 

@@ -117,6 +117,8 @@ pub struct Call {
     /// Endpoints that were announced, by whom and with which payload map, so that a repeated SDP is not announced
     /// again.
     pub announced: SmallVec<[(Endpoint, Direction, usize, bool); 2]>,
+    /// The lanes know of names that it has for the checks of ICE.
+    pub ice_named: bool,
     /// Offers, to be laid against answers.
     pub negotiation: Negotiation,
     /// What was agreed about audio on each hop.
@@ -187,6 +189,7 @@ impl Call {
             files,
             facts,
             announced,
+            ice_named,
             names,
             invites,
             dialogs,
@@ -196,6 +199,7 @@ impl Call {
             numbers,
             ..
         } = self;
+        *ice_named = false;
         negotiation.clear();
         talk.clear();
         invites.clear();
@@ -210,6 +214,11 @@ impl Call {
         announced.clear();
         names.text.clear();
         numbers.clear();
+    }
+
+    /// The lanes know of it.
+    pub fn is_told(&self) -> bool {
+        self.ice_named || !self.announced.is_empty()
     }
 
     /// Reads a little of each line of the cache that the next message, or the close, will need.

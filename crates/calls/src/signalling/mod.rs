@@ -428,7 +428,7 @@ impl Signalling {
         }
         let until = call.until_ns();
         self.up.turn(before.is_none(), until.is_none());
-        if until != before && !call.announced.is_empty() {
+        if until != before && call.is_told() {
             // An unended call has no end; a retry after a challenge takes the end back.
             let notice = Notice::Until { serial: call.serial, at_ns: until.unwrap_or(i64::MAX) };
             self.output.notices.push(Numbered { number: from.number, at_ns: from.at_ns, notice });
@@ -567,7 +567,7 @@ impl Signalling {
         self.free.push(at);
         self.up.turn(call.until_ns().is_none(), false);
         let serial = call.serial;
-        if !call.announced.is_empty() {
+        if call.is_told() {
             let (number, at_ns) = (self.number, self.now_ns);
             self.output.notices.push(Numbered { number, at_ns, notice: Notice::Release { serial } });
         }

@@ -4,7 +4,7 @@ use super::facts::{PartyMedia, Said};
 use super::negotiation::Offered;
 use super::{Incoming, REMARK_SEPARATOR, SignallingCounters, call::Call};
 use crate::limits::ENDPOINTS_PER_CALL_MAX;
-use crate::media::{Announcement, Notice, Numbered};
+use crate::media::{Announcement, IceName, Notice, Numbered, ice_name};
 use crate::payload::PayloadMap;
 use core::hash::{BuildHasher, Hasher};
 use hashbrown::{DefaultHashBuilder, HashMap};
@@ -36,6 +36,8 @@ pub struct PayloadMaps {
     hasher: DefaultHashBuilder,
 }
 
+/// Names for the checks of ICE that are told of one description; sections of a bundle share one.
+const ICE_NAMES_MAX: usize = 8;
 /// Sections kept; beyond it the table is emptied.
 const SECTIONS_MAX: usize = 1024;
 /// Octets of a section that is kept; a longer one is read each time.
@@ -51,6 +53,8 @@ struct Section {
     direction: sdp::Direction,
     /// It has a part in ICE.
     ice: bool,
+    /// Its name for the checks of ICE, see [`ice_name`].
+    ice_name: Option<u64>,
     /// None if it is not RTP.
     rtp: Option<Rtp>,
 }
@@ -145,7 +149,7 @@ impl PayloadMaps {
         }
         let (payload_types, direction) = (payload_types(media), media.direction);
         let (text, remark, ice) = (outline.section.into(), remark.into(), has_ice(media));
-        let section = Section { text, remark, payload_types, direction, ice, rtp };
+        let section = Section { text, remark, payload_types, direction, ice, ice_name: name_of(media), rtp };
         self.sections.insert(self.hash(outline.section), Arc::new(section));
     }
 
@@ -237,6 +241,7 @@ impl Offer<'_> {
         for end in own_endpoints(Some(endpoint), self.from) {
             self.tell(call, end, rtp, notices);
         }
+        self.tell_names(call, section.ice_name, notices);
     }
 
     fn announce_session(
@@ -291,6 +296,10 @@ impl Offer<'_> {
         for (end, rtp) in &all {
             self.tell(call, *end, rtp, notices);
         }
+        // Those of a bundle have the same one.
+        let mut names: SmallVec<[u64; 2]> = sections.iter().filter_map(|(media, _)| name_of(media)).collect();
+        names.dedup();
+        self.tell_names(call, names, notices);
         let fax = session.media.iter().filter(|m| m.kind == sdp::Kind::Image && m.proto == sdp::Proto::Udptl);
         for media in fax {
             let rtp = Rtp { kind: media.kind, payloads: maps.of(media), encrypted: false };
@@ -353,6 +362,17 @@ impl Offer<'_> {
             }
         };
         call.facts.changes_not_kept |= !is_kept;
+    }
+
+    /// Tells the names that it has for the checks of ICE: media may come from where no description says.
+    fn tell_names(&self, call: &mut Call, names: impl IntoIterator<Item = u64>, notices: &mut Vec<Numbered>) {
+        let (number, at_ns) = (self.from.number, self.from.at_ns);
+        for name in names.into_iter().take(ICE_NAMES_MAX) {
+            call.ice_named = true;
+            let named = IceName { serial: call.serial, id: call.id, party: self.sender, at_ns, name };
+            let notice = Notice::Named(Box::new(named));
+            notices.push(Numbered { number, at_ns, notice });
+        }
     }
 
     fn tell(&self, call: &mut Call, end: MediaEnd, rtp: &Rtp, notices: &mut Vec<Numbered>) {
@@ -438,6 +458,11 @@ fn payload_types(media: &sdp::Media<'_>) -> u128 {
 /// Whether it has a part in ICE. Some name candidates and leave the name of the user out.
 fn has_ice(media: &sdp::Media<'_>) -> bool {
     !media.ice_ufrag.is_empty() || !media.candidates.is_empty()
+}
+
+/// Its name for the checks of ICE; none if it has none.
+fn name_of(media: &sdp::Media<'_>) -> Option<u64> {
+    (!media.ice_ufrag.is_empty()).then(|| ice_name(media.ice_ufrag))
 }
 
 /// Whether media is asked for over TCP (RFC 4145, RFC 4571).

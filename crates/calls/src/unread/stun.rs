@@ -9,6 +9,7 @@ const PORT: u16 = 3478;
 
 /// Methods (RFC 8489 section 18.1, RFC 8656 section 17).
 pub(crate) mod method {
+    pub const BINDING: u16 = 1;
     pub const ALLOCATE: u16 = 3;
     pub const REFRESH: u16 = 4;
     pub const SEND: u16 = 6;
@@ -22,6 +23,7 @@ pub(crate) mod method {
 
 /// Attributes (RFC 8489 section 18.3, RFC 8656 section 18).
 pub(crate) mod attribute {
+    pub const USERNAME: usize = 0x0006;
     pub const CHANNEL_NUMBER: usize = 0x000c;
     pub const XOR_PEER_ADDRESS: usize = 0x0012;
     pub const DATA: usize = 0x0013;
@@ -91,6 +93,21 @@ impl<'a> Message<'a> {
 /// The method among the bits of a message type.
 fn method_of(kind: u16) -> u16 {
     kind & 0x000f | (kind & 0x00e0) >> 1 | (kind & 0x3e00) >> 2
+}
+
+/// A check of ICE: the names of who is asked and of who asks (RFC 8445 section 7.2.2).
+pub(crate) fn checks<'a>(message: &Message<'a>) -> Option<[&'a [u8]; 2]> {
+    if (message.method, message.class) != (method::BINDING, Class::Request) {
+        return None;
+    }
+    let (user, length) = message.attribute(attribute::USERNAME)?;
+    let colon = memchr::memchr(b':', user).filter(|_| user.len() == length)?;
+    Some([&user[..colon], &user[colon + 1..]])
+}
+
+/// Whether a message of STUN is a check of ICE.
+pub fn is_check(piece: &Piece<'_>) -> bool {
+    piece.be16(0) == Some(usize::from(method::BINDING)) && attributes(piece).any(|(k, _)| k == attribute::USERNAME)
 }
 
 /// ChannelData in a datagram: the channel's number, what was captured of what is inside, and its length on the wire

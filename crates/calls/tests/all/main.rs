@@ -6,6 +6,7 @@ mod fax;
 mod field;
 mod forks;
 mod holes;
+mod ice;
 mod keys;
 mod kinds;
 mod legs;
