@@ -7,6 +7,7 @@
 mod astray;
 mod audio;
 mod carried;
+mod described;
 mod dialog;
 mod fax;
 mod keys;
@@ -106,13 +107,16 @@ pub const RULES: &[(&[&str], Rule)] = &[
     (&["media-not-captured"], audio::media_not_captured),
     (&["media-not-captured"], astray::media_left),
     (&["no-audio"], audio::no_audio),
+    (&["no-audio"], described::nothing_agreed),
     (&["one-way-audio"], audio::one_way_audio),
     (&["no-audio", "one-way-audio"], astray::to_private_address),
     (&["one-way-audio"], talk::one_way_from),
     (&["audio-stopped"], talk::audio_stopped),
     (&["codec-mismatch"], audio::codec_mismatch),
+    (&["codec-mismatch"], described::codec_taken_away),
     (&["loss"], audio::loss),
     (&["lost-after-tap"], receiver::lost_after_tap),
+    (&["fax-loss"], fax::one_way),
     (&["fax-loss"], fax::fax_loss),
     (&["not-captured"], audio::lost_by_capture),
     (&["jitter"], audio::jitter),

@@ -1,7 +1,7 @@
 //! Which call an endpoint belongs to, as signalling announced it.
 
-use crate::limits::STREAMS_PER_CALL_MAX;
 use crate::limits::ENDPOINTS_PER_CALL_MAX;
+use crate::limits::STREAMS_PER_CALL_MAX;
 use crate::media::{Announcement, IceName, Notice, Numbered, Serial};
 use crate::payload::PayloadMap;
 use hashbrown::HashMap;

@@ -26,7 +26,7 @@ mod usual;
 pub use facts::{Change, Facts, PartyMedia, Said};
 pub use remark::REMARK_SEPARATOR;
 pub use transaction::Registering;
-pub use troubles::{Refused, Transfer, Troubles};
+pub use troubles::{NoAnswer, Refused, Transfer, Troubles};
 pub use unreached::Unreached;
 pub use up::CallUp;
 

@@ -2,6 +2,7 @@
 
 use super::facts::{PartyMedia, Said};
 use super::negotiation::Offered;
+use super::troubles::{Narrowed, NoAnswer};
 use super::{Incoming, REMARK_SEPARATOR, SignallingCounters, call::Call};
 use crate::limits::ENDPOINTS_PER_CALL_MAX;
 use crate::media::{Announcement, IceName, Notice, Numbered, ice_name};
@@ -232,6 +233,7 @@ impl Offer<'_> {
     ) {
         endpoint.push_to(remark);
         remark.push_str(&section.remark);
+        self.note_refusal(call, false);
         let trickles = endpoint.port == TRICKLES && section.ice;
         let audio =
             Audio { index: 0, endpoint: Some(endpoint), direction: section.direction, trickles, ice: section.ice };
@@ -261,6 +263,7 @@ impl Offer<'_> {
         let offered: SmallVec<[Offered; 2]> =
             used.map(|(media, rtp)| Offered::new(rtp.kind, payload_types(media), &rtp.payloads)).collect();
         self.negotiate(call, maps, &offered);
+        self.note_refusal(call, !session.media.is_empty() && session.media.iter().all(|media| media.port == 0));
         let fax = self.note_fax(call, session);
         call.facts.parties[self.side()].over_tcp |= session.media.iter().any(is_over_tcp);
         let audio = session.media.iter().enumerate().filter(|(_, m)| m.kind == sdp::Kind::Audio);
@@ -322,11 +325,31 @@ impl Offer<'_> {
         match self.role {
             Role::Offer => negotiation.offer(self.sender, sections),
             Role::Answer => {
-                (own.accepted, own.agreed) = (own.accepted | types, true);
                 let accepted = negotiation.accepted(self.sender, sections, maps);
-                let other = &mut facts.parties[1 - side];
-                (other.accepted, other.agreed) = (other.accepted | accepted, true);
+                let mut now = [types, accepted];
+                if side == 1 {
+                    now.reverse();
+                }
+                let [caller, callee] = &mut facts.parties;
+                let narrows = types != 0 && (caller.accepted & !now[0] != 0 || callee.accepted & !now[1] != 0);
+                for (party, types) in [caller, callee].into_iter().zip(now) {
+                    (party.accepted, party.agreed) = (party.accepted | types, true);
+                }
+                if narrows || facts.troubles.is_some() {
+                    let narrowed = Narrowed { at_ns: self.from.at_ns, accepted: now };
+                    facts.troubles.get_or_insert_default().narrowed = narrows.then_some(narrowed);
+                }
             }
+        }
+    }
+
+    /// An answer of the callee that refuses all media; a later one may take some.
+    fn note_refusal(&self, call: &mut Call, refuses: bool) {
+        if self.role == Role::Offer || self.sender != Direction::Callee {
+            return;
+        }
+        if refuses || call.facts.troubles.is_some() {
+            call.troubles().no_answer = refuses.then_some(NoAnswer::Refused);
         }
     }
 

@@ -52,6 +52,28 @@ pub struct Troubles {
     pub bye_unknown: bool,
     /// The INVITE did not arrive, as ICMP says.
     pub unreached: Option<Unreached>,
+    /// The offer has no answer: see [`NoAnswer`].
+    pub no_answer: Option<NoAnswer>,
+    /// A later answer accepts less than those before.
+    pub narrowed: Option<Narrowed>,
+}
+
+/// How the answer to an offer (RFC 3264) is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// The 2xx brings no description (RFC 3261 section 13.3.1.4).
+    Missing,
+    /// It refuses all media: each port is 0 (RFC 3264 section 6).
+    Refused,
+}
+
+/// What an answer accepts that takes codecs away (RFC 3264 section 8.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Narrowed {
+    /// Since when, nanoseconds since 1970.
+    pub at_ns: i64,
+    /// Payload types of caller and callee, a bit each.
+    pub accepted: [u128; 2],
 }
 
 /// A transaction of INVITE without any response is over after this: timer B (RFC 3261 section 17.1.1.2).
@@ -63,7 +85,10 @@ impl Call {
         match (told.method, told.status()) {
             (Method::Invite, 0) => self.note_invite(message, told),
             (Method::Invite, status @ (401 | 407)) => self.note_challenge(message, told, status),
-            (Method::Invite, 200..) => self.note_reinvite(told),
+            (Method::Invite, 200..) => {
+                self.note_reinvite(told);
+                self.note_answer(message, told);
+            }
             (Method::Bye, 481) => self.troubles().bye_unknown = true,
             (Method::Refer, status @ 300..) if !matches!(status, 401 | 407) => {
                 self.troubles().transfer = Some(Transfer { status, notified: false });
@@ -92,7 +117,7 @@ impl Call {
         invites.map(move |m| (m.at_ns, host(m.src), host(m.dst)))
     }
 
-    fn troubles(&mut self) -> &mut Troubles {
+    pub(super) fn troubles(&mut self) -> &mut Troubles {
         self.facts.troubles.get_or_insert_default()
     }
 
@@ -132,6 +157,16 @@ impl Call {
             self.facts.troubles.iter_mut().for_each(|t| t.reinvite = None);
         } else if status >= 400 && !self.facts.offers_fax {
             self.troubles().reinvite = Some(Refused { cseq: told.cseq, status });
+        }
+    }
+
+    /// A 2xx without a body, though there was an offer and nothing answered it. One that is not whole says nothing.
+    fn note_answer(&mut self, message: &Message<'_>, told: &Told<'_>) {
+        let [caller, callee] = &self.facts.parties;
+        let is_missing = told.sdp.is_none() && caller.payload_types != 0 && callee.payload_types == 0;
+        if told.status() < 300 && is_missing && !self.is_of_reinvite(told) {
+            let is_empty = message.body().is_empty() && message.oddities().is_empty();
+            self.troubles().no_answer = is_empty.then_some(NoAnswer::Missing);
         }
     }
 

@@ -452,7 +452,7 @@ pub(super) fn the(direction: Direction) -> String {
     }
 }
 
-fn static_name(payload_type: u8) -> String {
+pub(super) fn static_name(payload_type: u8) -> String {
     match trunkline_audio::Codec::by_static_type(payload_type) {
         Some(codec) => format!(" ({})", codec.name),
         None => String::new(),

@@ -79,16 +79,24 @@ pub fn failure(case: &Case<'_>) -> Option<Verdict> {
     let call = case.call;
     // Where it rang, a proxy that gave up waiting says that nobody took the call.
     let nobody_there = call.code == 408 && call.ringing_ns.is_some();
-    if call.state != CallState::Rejected || nobody_there || matches!(call.code, 480 | 486 | 487 | 600) {
+    if call.state != CallState::Rejected || nobody_there || matches!(call.code, 486 | 487 | 600) {
         return None;
     }
-    let kind = match call.code {
+    let refusal = call.ladder.messages.iter().find(|m| m.status == call.code);
+    let before = refusal.and_then(|m| refused_before(call, m));
+    // Where nobody is there all is well, unless that is what somebody makes of a gateway that failed.
+    let code = match call.code {
+        480 => {
+            before.filter(|first| (500..600).contains(&first.status) && all_failed(call)).map(|first| first.status)?
+        }
+        code => code,
+    };
+    let kind = match code {
         400..=499 => "failure-4xx",
         500..=599 => "failure-5xx",
         _ => "failure-6xx",
     };
     let mut evidence = packets_of(call, |m| m.status == call.code && m.method == Method::Invite as u8);
-    let refusal = call.ladder.messages.iter().find(|m| m.status == call.code);
     let who = refusal.and_then(|m| call.ladder.hosts.get(usize::from(m.src))).copied().unwrap_or(call.dst);
     let mut cause = refusal.map_or_else(String::new, |m| cause_of(call, m));
     // The one who refuses had no luck with the next one.
@@ -102,7 +110,10 @@ pub fn failure(case: &Case<'_>) -> Option<Verdict> {
         evidence.push(unreached.packet);
     }
     let said = status(call.code, &call.reason);
-    let why = match refusal.and_then(|m| refused_before(call, m)) {
+    if before.is_none() && matches!(call.code, 408 | 504) {
+        cause.push_str(&refusal.and_then(|m| waited_for(call, m)).unwrap_or_default());
+    }
+    let why = match before {
         // Of what the next one said another code may be made (RFC 3261 section 16.7 step 6).
         Some(first) => {
             evidence.push(first.packet);
@@ -114,6 +125,26 @@ pub fn failure(case: &Case<'_>) -> Option<Verdict> {
     };
     let text = format!("{who} refused the call with {said}{why}.{cause}");
     verdict(kind, text, evidence)
+}
+
+/// All that next ones said of the call is that they failed: nobody was asked who might not be there.
+fn all_failed(call: &Call) -> bool {
+    let finals = call.ladder.messages.iter().filter(|m| m.method == Method::Invite as u8 && m.status >= 300);
+    let mut inner = finals.filter(|m| m.status != call.code && !matches!(m.status, 401 | 407 | 487));
+    call.ringing_ns.is_none() && inner.all(|m| (500..600).contains(&m.status))
+}
+
+/// Whom the one who gives up had asked in vain.
+fn waited_for(call: &Call, refusal: &Message) -> Option<String> {
+    let before = || call.ladder.messages.iter().take_while(|m| m.packet < refusal.packet);
+    let asked = |m: &&Message| m.method == Method::Invite as u8 && m.status == 0 && m.src == refusal.src;
+    let last = before().filter(asked).last()?;
+    if before().any(|m| m.src == last.dst) {
+        return None;
+    }
+    let times = before().filter(asked).filter(|m| m.dst == last.dst).count() as u64;
+    let next = super::host(call, last.dst);
+    Some(format!(" It had sent the INVITE {} to {next}, which did not answer at all.", super::counted(times, "time")))
 }
 
 /// What the one who refuses was told before by the next one, where it makes another code of it.
@@ -209,7 +240,11 @@ pub fn early_hangup(case: &Case<'_>) -> Option<Verdict> {
         Hangup::Callee => format!("{} hung up {} after ", who("The callee", &call.to), seconds(end - answer)),
         Hangup::None => format!("The call ended {} after ", seconds(end - answer)),
     };
-    let text = format!("{text}the answer of {}.{}", call.dst, heard(case));
+    let bye = call.ladder.messages.iter().find(|m| m.method == Method::Bye as u8 && m.status == 0);
+    // That a call was cleared in the normal way says nothing (ITU-T Q.850: 16).
+    let cause = bye.map_or_else(String::new, |m| cause_of(call, m));
+    let cause = if cause.contains("Q.850 cause 16") { "" } else { &cause };
+    let text = format!("{text}the answer of {}.{}{cause}", call.dst, heard(case));
     let evidence = packets_of(call, |m| m.method == Method::Bye as u8 || Some(m.at_ns) == call.answer_ns);
     verdict("early-hangup", text, evidence)
 }
@@ -364,9 +399,29 @@ mod tests {
              or has no way to go on."
         );
         assert!(refused(&[480], 404).contains("404, after 192.0.2.3:5060 had refused it with 480."));
+        assert!(refused(&[503], 480).contains("480, after 192.0.2.3:5060 had refused it with 503: it is overloaded"));
         // The same, sent on; a branch that was given up; a challenge; nothing.
         for before in [&[503][..], &[487], &[407], &[100, 180], &[302], &[]] {
             assert!(refused(before, 503).contains("503: it is overloaded"), "{before:?}");
         }
+    }
+
+    #[test]
+    fn nobody_there_is_no_failure_and_silence_of_the_next_hop_is_told() {
+        let mut call = call(&[(0, 0, 1), (1, 0, 1), (2, 0, 1), (31, 408, 1)]);
+        call.ladder.hosts = ["192.0.2.1:5060", "192.0.2.2:5060", "192.0.2.3:5060"].map(|h| h.parse().unwrap()).to_vec();
+        for (at, m) in call.ladder.messages.iter_mut().enumerate() {
+            (m.src, m.dst) = [(0, 1), (1, 2), (1, 2), (1, 0)][at];
+        }
+        (call.state, call.code) = (CallState::Rejected, 408);
+        let text = "192.0.2.2:5060 refused the call with 408: it gave up waiting for the next hop. It had sent the INVITE \
+                    2 times to 192.0.2.3:5060, which did not answer at all.";
+        assert_eq!(told(failure, &call).unwrap().0, text);
+        // It says something; nobody is there.
+        (call.ladder.messages[2].src, call.ladder.messages[2].dst, call.ladder.messages[2].status) = (2, 1, 100);
+        assert!(!told(failure, &call).unwrap().0.contains("did not answer"));
+        call.ladder.messages.iter_mut().filter(|m| m.status > 0).for_each(|m| m.status = 480);
+        call.code = 480;
+        assert_eq!(told(failure, &call), None);
     }
 }

@@ -148,13 +148,17 @@ fn high_numbers_are_no_other_protocol() {
         tape.change(2_500, "f3", [&fax_a, &fax_b]);
         for n in 0..1000u16 {
             tape.udp(2_600 + 20 * i64::from(n), media[0], media[1], &udptl(begin + n, Repair::Redundancy(2)));
+            if n % 20 == 0 {
+                let answer = udptl(begin + n / 20, Repair::Redundancy(2));
+                tape.udp(2_607 + 20 * i64::from(n), media[1], media[0], &answer);
+            }
         }
         for (n, way) in [(1, [0, 1]), (2, [1, 0])] {
             tape.media((23_000, 30_000), n, |o| udp(media[way[0]], media[way[1]], o));
         }
         tape.bye(30_000, "f3", [&a, &b]);
         let (call, ..) = tape.call_of();
-        assert_eq!(counted(&call), [(1, 1000, 1000, 0, 0)], "{begin}");
+        assert_eq!(counted(&call), [(1, 1000, 1000, 0, 0), (2, 50, 50, 0, 0)], "{begin}");
         let audio: Vec<_> = call.streams.iter().filter(|s| s.codec == "PCMU").map(|s| s.encrypted).collect();
         assert_eq!((kind(&call), &audio[..]), ("", &[false, false][..]), "{begin}");
     }
@@ -176,4 +180,20 @@ fn what_looks_like_fax_where_none_was_agreed_is_not_counted() {
     tape.bye(8_000, "f2", [a, b]);
     let (call, ..) = tape.call_of();
     assert_eq!((kind(&call), counted(&call).len(), call.streams.len()), ("", 0, 2));
+}
+
+/// Asterisk #1880: both legs agree on T.38, and one direction is not forwarded.
+#[test]
+fn a_fax_of_one_side_alone_is_told() {
+    for (keeps, silent) in [([192, 0, 2, 1], "callee"), ([198, 51, 100, 2], "caller")] {
+        let (_, mut tape) = fax("v4", false, Repair::Redundancy(0), |_| false);
+        // Behind 5 s of sound all UDP of one side is of the fax.
+        tape.0.retain(|(at_us, packet)| {
+            let is_sip = packet[20..22] == 5060u16.to_be_bytes();
+            *at_us < 5_050_000 || is_sip || packet[12..16] == keeps
+        });
+        let (call, ..) = tape.call_of();
+        assert_eq!(kind(&call), "fax-loss", "{}", says(&call));
+        assert!(says(&call).contains(&format!("none of the {silent}, which has to answer (audio of that side passes")));
+    }
 }

@@ -24,8 +24,10 @@ fn check(asked: &str, asking: &str) -> Vec<u8> {
 
 /// What a phone says: its own private address as a candidate, and that of its translator for the STUN server.
 fn side(signals: &str, tag: &'static str, said: &str, host: &str, name: &str) -> Side {
-    let (name, candidate) =
-        (format!("ice-ufrag:{name}"), format!("candidate:1 1 udp 2000 {} 4000 typ host generation 0", end(host).address));
+    let (name, candidate) = (
+        format!("ice-ufrag:{name}"),
+        format!("candidate:1 1 udp 2000 {} 4000 typ host generation 0", end(host).address),
+    );
     let attributes = [name.as_str(), "ice-pwd:0123456789012345678901", candidate.as_str()];
     Side { signals: end(signals), tag, sdp: sdp(end(said), "audio RTP/AVP 0", &attributes) }
 }

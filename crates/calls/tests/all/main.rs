@@ -2,6 +2,7 @@
 
 mod captures;
 mod clock;
+mod described;
 mod fax;
 mod field;
 mod forks;

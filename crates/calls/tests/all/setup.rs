@@ -143,3 +143,21 @@ fn first_fragments_without_the_others_are_counted() {
     let (_, summary) = tape.read();
     assert_eq!(summary.counter("trunkline_calls_ip_fragments_timed_out_total"), 1);
 }
+
+/// Who hangs up at once says why (RFC 3326): the answer does not fit.
+#[test]
+fn an_early_hangup_says_the_reason_that_was_given() {
+    let [a, b] = &sides();
+    for (reason, told) in
+        [("SIP;cause=488;text=\"Not Acceptable Here\"", "It says: SIP cause 488"), ("Q.850;cause=16", "")]
+    {
+        let mut tape = Tape::default();
+        tape.call(0, "s1", [a, b]);
+        let bye = format!("BYE sip:b@x SIP/2.0\nReason: {reason}");
+        tape.sip(2_100, [a, b], &bye, ("s1", [a.tag, "b"]), "9 BYE", "");
+        tape.sip(2_110, [b, a], "SIP/2.0 200 OK", ("s1", [a.tag, "b"]), "9 BYE", "");
+        let (call, ..) = tape.call_of();
+        assert_eq!(kind(&call), "early-hangup");
+        assert!(says(&call).contains(told) && says(&call).contains("It says") != told.is_empty(), "{}", says(&call));
+    }
+}

@@ -1,0 +1,110 @@
+//! Calls as people report them of comparable products, each with its truth: what their descriptions say and leave out.
+//! The reports are named beside each.
+
+use crate::tape::{Side, Tape, audio, end, kind, rtp, says, sdp, udp};
+use trunkline_store::row::Call;
+
+const INVITE: &str = "INVITE sip:b@x SIP/2.0";
+const A: &str = "192.0.2.10:4000";
+const B: &str = "198.51.100.20:6000";
+
+fn side(signals: &str, tag: &'static str, sdp: String) -> Side {
+    Side { signals: end(signals), tag, sdp }
+}
+
+fn sides(answer: String) -> [Side; 2] {
+    [side("192.0.2.10:5060", "a", audio(end(A))), side("198.51.100.20:5060", "b", answer)]
+}
+
+/// Packets of a payload type, one each 20 ms.
+fn typed(tape: &mut Tape, span_ms: (i64, i64), ssrc: u32, kind: u8, [from, to]: [&str; 2]) {
+    for at_ms in (span_ms.0..span_ms.1).step_by(20) {
+        let mut packet = rtp(ssrc, (at_ms / 20) as u16);
+        packet[1] = kind;
+        tape.udp(at_ms, end(from), end(to), &packet);
+    }
+}
+
+/// FreeSWITCH #66 and others: a 200 OK without a session description, or one that refuses all media.
+#[test]
+fn an_offer_without_an_answer_is_no_audio() {
+    let refuses = "v=0\no=- 1 1 IN IP4 198.51.100.20\ns=-\nc=IN IP4 198.51.100.20\nt=0 0\nm=audio 0 RTP/AVP 0\n";
+    for (answer, provisional, text) in [
+        ("", "", "the 200 of 198.51.100.20:5060 has no session description"),
+        (refuses, "", "the answer of 198.51.100.20:5060 refuses all media"),
+        // Refused at first, then taken; described before it was answered.
+        ("", "sdp", ""),
+        ("sdp", refuses, ""),
+    ] {
+        let full = |text: &str| if text == "sdp" { audio(end(B)) } else { text.to_owned() };
+        let [a, b] = &sides(full(answer));
+        let mut tape = Tape::default();
+        tape.sip(0, [a, b], INVITE, ("d1", [a.tag, ""]), "1 INVITE", &a.sdp);
+        let line = "SIP/2.0 183 Session Progress";
+        tape.sip(100, [b, a], line, ("d1", [a.tag, "b"]), "1 INVITE", &full(provisional));
+        tape.sip(2_000, [b, a], "SIP/2.0 200 OK", ("d1", [a.tag, "b"]), "1 INVITE", &b.sdp);
+        tape.sip(2_020, [a, b], "ACK sip:b@x SIP/2.0", ("d1", [a.tag, "b"]), "1 ACK", "");
+        if text.is_empty() {
+            tape.media((2_040, 20_000), 1, |o| udp(end(A), end(B), o));
+        }
+        tape.media((2_040, 20_000), 2, |o| udp(end(B), end(A), o));
+        // Without a description its audio is heard by chance: without it nothing is.
+        if !text.is_empty() {
+            tape.0.retain(|(_, packet)| {
+                packet.len() < 200 || packet[12..16] != [198, 51, 100, 20] || packet[20..22] != [23, 112]
+            });
+        }
+        tape.bye(20_000, "d1", [a, b]);
+        let (call, ..) = tape.call_of();
+        assert_eq!(kind(&call), if text.is_empty() { "" } else { "no-audio" }, "{}", says(&call));
+        assert!(says(&call).contains(text), "{}", says(&call));
+    }
+}
+
+#[test]
+fn what_is_heard_all_the_same_or_may_have_been_described_is_no_fault() {
+    for reliable in [true, false] {
+        let [a, b] = &sides(String::new());
+        let mut tape = Tape::default();
+        tape.call(0, "d1", [a, b]);
+        if reliable {
+            // The 183 that it is about was not captured.
+            tape.sip(500, [a, b], "PRACK sip:b@x SIP/2.0", ("d1", [a.tag, "b"]), "2 PRACK", "");
+            tape.sip(520, [b, a], "SIP/2.0 200 OK", ("d1", [a.tag, "b"]), "2 PRACK", "");
+        } else {
+            tape.media((2_040, 20_000), 2, |o| udp(end(B), end(A), o));
+        }
+        tape.bye(20_000, "d1", [a, b]);
+        let (call, ..) = tape.call_of();
+        assert_eq!(kind(&call), "", "{}", says(&call));
+    }
+}
+
+/// The verdict on a call whose answer at 10 s leaves PCMU alone, while the caller sends PCMA up to `until_ms`.
+fn taken_away(until_ms: i64, answer: &str) -> Call {
+    let both = |media| sdp(end(media), "audio RTP/AVP 0 8", &[]);
+    let [a, b] = &[side("192.0.2.10:5060", "a", both(A)), side("198.51.100.20:5060", "b", both(B))];
+    let mut tape = Tape::default();
+    tape.call(0, "d1", [a, b]);
+    let narrow = |media| sdp(end(media), &format!("audio RTP/AVP {answer}"), &[]);
+    let again = [Side { sdp: narrow(A), ..a.clone() }, Side { sdp: narrow(B), ..b.clone() }];
+    tape.change(10_000, "d1", [&again[0], &again[1]]);
+    typed(&mut tape, (2_040, until_ms), 1, 8, [A, B]);
+    typed(&mut tape, (until_ms, 40_000), 1, 0, [A, B]);
+    typed(&mut tape, (2_040, 40_000), 2, 0, [B, A]);
+    tape.bye(40_000, "d1", [a, b]);
+    tape.call_of().0
+}
+
+#[test]
+fn a_codec_that_an_answer_takes_away_is_a_mismatch_from_then_on() {
+    let call = taken_away(40_000, "0");
+    assert_eq!(kind(&call), "codec-mismatch");
+    let text = "The caller goes on to send payload type 8 (PCMA), which the answer 8.0 s after the first one does not \
+                accept any more.";
+    assert_eq!(says(&call), text);
+    for (until_ms, answer) in [(10_040, "0"), (14_000, "0"), (40_000, "0 8"), (40_000, "8 0")] {
+        let call = taken_away(until_ms, answer);
+        assert_eq!(kind(&call), "", "{until_ms} {answer}: {}", says(&call));
+    }
+}
