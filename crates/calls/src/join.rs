@@ -2,9 +2,9 @@
 
 use crate::clock::{Kind, Leap, Timeline};
 use crate::job::Sink;
-use crate::lane::{Beside, Finished, LaneOutput};
+use crate::lane::{Beside, Finished, LaneOutput, Shared};
 use crate::ledger::{Evidence, Losses, file_of_lane};
-use crate::limits::ROWS_PER_HANDOVER;
+use crate::limits::{ROWS_PER_HANDOVER, STREAMS_PER_CALL_MAX};
 use crate::media::Serial;
 use crate::pipeline::DecodeCounters;
 use crate::seen::Seen;
@@ -14,9 +14,10 @@ use crate::unread::Unread;
 use crate::{ledger, verdict};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use trunkline_capture::CaptureLoss;
-use trunkline_store::row::{Call, Direction, Loss, Rows, Stream};
+use trunkline_store::row::{Call, Direction, Loss, Rows, SharedStream, Stream};
 use trunkline_wire::Address;
 
 /// All that a batch led to.
@@ -68,7 +69,7 @@ pub struct Joiner<'a> {
     seen: Seen,
     timeline: Timeline,
     /// Packets of streams that belong to calls beside the one that has them, of the caller and of the callee.
-    shared: HashMap<Serial, [u64; 2]>,
+    shared: HashMap<Serial, Elsewhere>,
     /// What else lanes tell of calls.
     beside: HashMap<Serial, Beside>,
     /// What decoding counted in the batches joined so far.
@@ -186,8 +187,7 @@ impl<'a> Joiner<'a> {
             lane.begun.iter().for_each(|begun| self.seen.take(begun));
             lane.carried.iter().for_each(|carried| self.seen.take_carried(carried));
             for shared in lane.shared {
-                let packets = self.shared.entry(shared.serial).or_default();
-                packets[usize::from(shared.sender == Direction::Callee)] += shared.packets;
+                self.shared.entry(shared.serial).or_default().add(&shared);
             }
             for (serial, beside) in lane.beside {
                 self.beside.entry(serial).or_default().add(beside);
@@ -270,7 +270,8 @@ impl<'a> Joiner<'a> {
             ledger::Case { facts, evidence: &evidence, files, deadline_ns: *deadline_ns, at_end: ended_ns.is_some() };
         let mut tap = ledger::ledger(call, &case, &self.losses);
         tap.until_ns = ended_ns.map_or(*deadline_ns, |ended_ns| ended_ns.min(*deadline_ns));
-        tap.elsewhere = self.shared.remove(serial).unwrap_or_default();
+        let elsewhere = self.shared.remove(serial).unwrap_or_default();
+        (tap.elsewhere, call.shared) = (elsewhere.packets, elsewhere.streams());
         tap.beside = self.beside.remove(serial).unwrap_or_default();
         // What became known later is not looked at, so that it does not matter who knew it by then.
         let media_seen = self.seen.any(*deadline_ns);
@@ -283,6 +284,29 @@ impl<'a> Joiner<'a> {
             tap.carried[party] = addresses.and_then(|all| self.seen.carrier(&all, *deadline_ns));
         }
         call.verdict = verdict::judge(&verdict::Case { call, facts, evidence: &evidence, media_seen, tap: &tap });
+    }
+}
+
+/// What of a call is kept with others.
+#[derive(Debug, Default)]
+struct Elsewhere {
+    /// Packets of the caller and of the callee.
+    packets: [u64; 2],
+    streams: BTreeSet<SharedStream>,
+}
+
+impl Elsewhere {
+    fn add(&mut self, shared: &Shared) {
+        self.packets[usize::from(shared.sender == Direction::Callee)] += shared.packets;
+        self.streams.insert(SharedStream { call: shared.call, stream: shared.stream, sender: shared.sender });
+        // Which are left out does not depend on who tells first.
+        if self.streams.len() > STREAMS_PER_CALL_MAX {
+            self.streams.pop_last();
+        }
+    }
+
+    fn streams(self) -> Vec<SharedStream> {
+        self.streams.into_iter().collect()
     }
 }
 

@@ -125,6 +125,10 @@ pub struct Shared {
     pub sender: Direction,
     /// Its packets so far.
     pub packets: u64,
+    /// The stream.
+    pub stream: Id,
+    /// The call that has it.
+    pub call: Id,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -406,8 +410,8 @@ impl Lane {
             }
             Notice::Release { serial } => {
                 for (at, sender) in self.directory.shared_by(*serial, |at| self.key(at)) {
-                    let packets = self.streams[at as usize].as_deref().map_or(0, |t| t.analyzer.packets());
-                    self.output.shared.push(Shared { serial: *serial, sender, packets });
+                    let Some(tracked) = self.streams[at as usize].as_deref() else { continue };
+                    self.output.shared.extend(tracked.shared(*serial, sender));
                 }
                 for at in self.directory.release(*serial) {
                     self.finish_stream(at);
@@ -496,9 +500,8 @@ impl Lane {
         match tracked.owner {
             Some((serial, _)) => {
                 self.directory.disown(serial, at);
-                let packets = tracked.analyzer.packets();
                 let others = self.directory.others(serial, &tracked.key.from, &tracked.key.to);
-                self.output.shared.extend(others.map(|(serial, sender)| Shared { serial, sender, packets }));
+                self.output.shared.extend(others.filter_map(|(serial, sender)| tracked.shared(serial, sender)));
             }
             None => self.forget_orphan(&tracked.key, at),
         }
@@ -548,6 +551,12 @@ impl LaneOutput {
 }
 
 impl Tracked {
+    /// That it belongs to another call as well.
+    fn shared(&self, serial: Serial, sender: Direction) -> Option<Shared> {
+        let (_, call) = self.owner?;
+        Some(Shared { serial, sender, packets: self.analyzer.packets(), stream: self.id, call })
+    }
+
     fn finished(self: Box<Self>) -> Finished {
         let report = self.analyzer.report();
         let stream = Stream {

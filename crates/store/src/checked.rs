@@ -2,6 +2,7 @@
 
 use crate::json::was_answered;
 use crate::row::{Call, Direction, Message, Stream};
+use std::collections::BTreeSet;
 
 /// A verdict about loss or jitter that rests on fewer packets (10 s of usual speech) has thin evidence.
 pub const THIN_PACKETS: u64 = 500;
@@ -36,7 +37,10 @@ pub struct Facts {
 impl Facts {
     /// Of a call.
     pub fn of(call: &Call) -> Facts {
-        let sent_by = |direction| call.streams.iter().any(|s| s.direction == direction && s.packets > 0);
+        let sent_by = |direction| {
+            call.streams.iter().any(|s| s.direction == direction && s.packets > 0)
+                || call.shared.iter().any(|s| s.sender == direction)
+        };
         Facts {
             is_answered: was_answered(call.state),
             heard: [Direction::Caller, Direction::Callee, Direction::Unknown].map(sent_by),
@@ -117,7 +121,11 @@ fn signalling(call: &Call, facts: &Facts, told: &mut Checked) {
 }
 
 fn media(call: &Call, facts: &Facts, told: &mut Checked) {
-    let codecs = codecs(&call.streams);
+    let others = call.shared.iter().map(|s| s.call.to_string()).collect::<BTreeSet<_>>();
+    let kept = if others.len() == 1 { "kept with call" } else { "kept with calls" };
+    let kept = format!("{kept} {}", others.into_iter().collect::<Vec<_>>().join(", "));
+    let is_elsewhere = call.streams.is_empty() && !call.shared.is_empty();
+    let codecs = if is_elsewhere { kept.clone() } else { codecs(&call.streams) };
     match facts.heard {
         [true, true, _] => told.checked.push(format!("RTP of both directions ({codecs})")),
         [false, false, true] => told.checked.push(format!("RTP of one side ({codecs})")),
@@ -128,7 +136,10 @@ fn media(call: &Call, facts: &Facts, told: &mut Checked) {
             told.not_checked.push(format!("audio of the {missing}: none was seen"));
         }
     }
-    if !facts.is_any_heard() {
+    if is_elsewhere {
+        told.not_checked.push(format!("loss, jitter and scores: the streams are {kept}"));
+    }
+    if !facts.is_any_heard() || is_elsewhere {
         return;
     }
     if facts.is_reported {

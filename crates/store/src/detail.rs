@@ -2,7 +2,10 @@
 
 use crate::ladder;
 use crate::packed::{Damaged, Pack, Unpack};
-use crate::row::{Call, CaptureLedger, MosRange, NumberRole, OtherNumber, RtcpSummary, Stream, Verdict};
+use crate::row::{
+    Call, CaptureLedger, Direction, MosRange, NumberRole, OtherNumber, RtcpSummary, SharedStream, Stream, Verdict,
+};
+use trunkline_kit::Id;
 
 /// The version that is written in front of each packed column.
 pub const VERSION: u64 = 2;
@@ -23,10 +26,34 @@ pub fn encode_call(out: &mut Vec<u8>, c: &Call) {
     out.uint(c.capture.lost_before_tap);
     out.text(&c.capture.note);
     encode_verdict(out, c.verdict.as_ref());
-    if c.capture.lost_at_tap_least > 0 || c.capture.mos_range.is_some() {
+    if c.capture.lost_at_tap_least > 0 || c.capture.mos_range.is_some() || !c.shared.is_empty() {
         out.uint(c.capture.lost_at_tap_least);
         encode_range(out, c.capture.mos_range);
     }
+    if !c.shared.is_empty() {
+        encode_shared(out, &c.shared);
+    }
+}
+
+fn encode_shared(out: &mut Vec<u8>, shared: &[SharedStream]) {
+    out.uint(shared.len() as u64);
+    for one in shared {
+        out.raw(one.call.octets());
+        out.raw(one.stream.octets());
+        out.uint(one.sender as u64);
+    }
+}
+
+fn decode_shared(from: &mut Unpack<'_>) -> Result<Vec<SharedStream>, Damaged> {
+    let parties = [Direction::Unknown, Direction::Caller, Direction::Callee];
+    let count = from.count()?;
+    let mut one = || {
+        let mut id = || Ok(Id::from_octets(from.raw(16)?.try_into().map_err(|_| Damaged("it ends early"))?));
+        let (call, stream) = (id()?, id()?);
+        let sender = usize::try_from(from.uint()?).ok().and_then(|party| parties.get(party));
+        Ok(SharedStream { call, stream, sender: *sender.ok_or(Damaged("no such party"))? })
+    };
+    (0..count).map(|_| one()).collect()
 }
 
 /// Fills the fields of a call that its packed column holds; `from` and `to` must be there already.
@@ -52,6 +79,9 @@ pub fn decode_call(octets: &[u8], c: &mut Call) -> Result<(), Damaged> {
     if !from.is_empty() {
         c.capture.lost_at_tap_least = from.uint()?;
         c.capture.mos_range = decode_range(&mut from)?;
+    }
+    if !from.is_empty() {
+        c.shared = decode_shared(&mut from)?;
     }
     Ok(())
 }

@@ -103,6 +103,11 @@ fn call_fields(o: &mut Object<'_>, c: &Call) {
     capture.end();
     verdict(o, c.verdict.as_ref());
     o.list("streams", &c.streams, stream);
+    o.list("shared_streams", &c.shared, |out, one| {
+        let mut o = Object::new(out);
+        o.display("call", one.call).display("id", one.stream).maybe_text("direction", direction_name(one.sender));
+        o.end();
+    });
     o.time("ringing", c.ringing_ns).time("last", Some(c.last_ns));
     o.int("messages", Some(c.ladder.messages.len() as u64 + u64::from(c.ladder.not_kept)));
     o.list("files", &c.files, |out, f| text::push_text(out, f));

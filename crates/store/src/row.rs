@@ -50,7 +50,7 @@ pub enum Hangup {
 }
 
 /// Which party of the call sent a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(u8)]
 pub enum Direction {
     /// Not known: a stream without signalling, or signalling that does not tell.
@@ -141,8 +141,22 @@ pub struct Call {
     pub ladder: Ladder,
     /// The media, by first packet.
     pub streams: Vec<Stream>,
+    /// Media of this call that is kept with another one, see [`SharedStream`].
+    pub shared: Vec<SharedStream>,
     /// The files of the capture that hold its packets, as they were named when read (absolute path, or "-").
     pub files: Vec<String>,
+}
+
+/// A stream that belongs to two calls, as the SDP of both names its endpoints (the legs of a back-to-back user agent
+/// that leaves media alone): it is kept once, with the other one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct SharedStream {
+    /// The call that has it.
+    pub call: Id,
+    /// The stream.
+    pub stream: Id,
+    /// Which party of this call sent it.
+    pub sender: Direction,
 }
 
 /// What was wrong with a call and why we think so.

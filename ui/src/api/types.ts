@@ -20,6 +20,7 @@ export type CallState = Shapes["CallState"];
 export type CaptureLedger = Whole<Shapes["CaptureLedger"]>;
 export type MosRange = Whole<Shapes["MosRange"]>;
 export type Stream = Whole<Shapes["Stream"]>;
+export type SharedStream = Whole<Shapes["SharedStream"]>;
 export type CallsPage = Whole<Shapes["CallsPage"]>;
 export type Skipped = Whole<Shapes["SkippedDay"]>;
 export type CallsBucket = Whole<Shapes["CallsBucket"]>;

@@ -140,7 +140,7 @@ function Shown(props: { call: CallWithLadder; up: boolean }): JSX.Element {
           </Show>
         </div>
       </div>
-      <Streams streams={props.call.streams} />
+      <Streams streams={props.call.streams} shared={props.call.shared_streams} />
       <OnWay view={view} />
       <div class="call-foot">
         <Capture call={props.call} />

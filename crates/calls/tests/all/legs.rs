@@ -2,6 +2,8 @@
 //! though its streams are kept with one of them. Ports are soon in use again.
 
 use crate::tape::{Side, Tape, audio, end, kind, streams, udp};
+use trunkline_store::checked::checked;
+use trunkline_store::row::Call;
 use trunkline_wire::Endpoint;
 
 fn side(media: Endpoint, signals: &str, tag: &'static str) -> Side {
@@ -25,7 +27,20 @@ fn read(callers: &str, callees: &str, again_ms: i64) -> Vec<(String, usize, Stri
     tape.media((14_050 + again_ms, 24_000 + again_ms), 3, |o| udp(third, callee, o));
     tape.media((14_050 + again_ms, 24_000 + again_ms), 4, |o| udp(callee, third, o));
     let (rows, _) = tape.read();
+    names_what_it_shares(&rows.calls);
     rows.calls.iter().map(|c| (c.sip_call_id.clone(), streams(c).len(), kind(c).to_owned())).collect()
+}
+
+/// The second leg names the first one's streams, each from its own sides, and no other call names any.
+fn names_what_it_shares(calls: &[Call]) {
+    let named = |id: &str| calls.iter().find(|c| c.sip_call_id == id).unwrap();
+    let (one, two) = (named("one"), named("two"));
+    let mut streams: Vec<_> = one.streams.iter().map(|s| (one.id, s.id, s.direction)).collect();
+    streams.sort_unstable_by_key(|(call, stream, _)| (*call, *stream));
+    let shared: Vec<_> = two.shared.iter().map(|s| (s.call, s.stream, s.sender)).collect();
+    assert_eq!(shared, streams);
+    assert!(one.shared.is_empty() && named("three").shared.is_empty());
+    assert!(checked(two).checked.contains(&format!("RTP of both directions (kept with call {})", one.id)));
 }
 
 #[test]

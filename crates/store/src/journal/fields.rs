@@ -4,7 +4,7 @@
 use crate::packed::{Damaged, Pack, Unpack};
 use crate::row::{
     Call, CallState, CaptureLedger, Charge, Direction, Hangup, Ladder, Loss, Message, Mos, MosRange, NumberRole,
-    OtherNumber, Registration, Rows, RtcpSummary, SipEvent, Stream, StreamInterval, Transit, Verdict,
+    OtherNumber, Registration, Rows, RtcpSummary, SharedStream, SipEvent, Stream, StreamInterval, Transit, Verdict,
 };
 use trunkline_kit::Id;
 use trunkline_wire::Endpoint;
@@ -77,8 +77,9 @@ structs! {
     Rows { calls, streams, intervals, registrations, events, losses, charges }
     Call {
         id, sip_call_id, state, from, to, from_uri, to_uri, numbers, start_ns, ringing_ns, answer_ns, end_ns, last_ns,
-        code, reason, hangup, src, dst, user_agent, mos, capture, verdict, ladder, streams, files,
+        code, reason, hangup, src, dst, user_agent, mos, capture, verdict, ladder, streams, shared, files,
     }
+    SharedStream { call, stream, sender }
     OtherNumber { role, number, sent }
     CaptureLedger { complete, lost_at_tap, lost_at_tap_least, lost_before_tap, note, mos_range }
     MosRange { low, high }

@@ -1,7 +1,7 @@
 //! The contract, spelled out once; every text must also be JSON to a reader that we did not write.
 
 use super::*;
-use crate::row::{CaptureLedger, Message, OtherNumber};
+use crate::row::{CaptureLedger, Message, OtherNumber, SharedStream};
 use serde_json::Value;
 
 fn sample() -> Call {
@@ -70,6 +70,7 @@ fn sample() -> Call {
             not_kept: 2,
         },
         streams: vec![stream],
+        shared: vec![SharedStream { call: Id::default(), stream: id, sender: Direction::Callee }],
         files: vec!["/tmp/a.pcap".into()],
         ..Call::default()
     }
@@ -80,8 +81,12 @@ fn a_call_is_exactly_this() {
     let (mut ours, c) = (String::new(), sample());
     call(&mut ours, &c);
     let expected = format!(
-        r#"{{"id":"{}","sip_call_id":"a84b4c76e66710@pc33.example.com","state":"completed","from":"alice","to":"b\"o\\b\u0001\n","from_uri":"sip:alice@example.com","to_uri":"sip:bob@example.com","numbers":[{{"role":"diverted-from","number":"+44201","sent":"Diversion: <tel:+44-201>"}}],"start":"2026-01-02T03:04:05.678901Z","answer":"2026-01-02T03:04:10.678901Z","end":"2026-01-02T03:05:10.679301Z","pdd_ms":1234.568,"setup_ms":5000,"duration_ms":60000.4,"code":200,"reason":"OK","hangup":"callee","src":"10.0.0.1:5060","dst":"10.0.0.2:5060","user_agent":null,"mos":4.4,"mos_range":null,"capture":{{"complete":true,"lost_at_tap":0,"lost_at_tap_least":0,"lost_before_tap":3,"note":null}},"verdict":"Lost.","verdict_kind":"loss","verdict_packets":[1,22],"streams":[{{"ssrc":"0x3a980074","src":"10.0.0.1:4000","dst":"[2001:db8::2]:4002","direction":"caller","codec":"PCMA, telephone-event","clock_rate":8000,"packets":3001,"expected":3000,"lost":-1,"missing":0,"recovered":0,"duplicates":1,"reordered":0,"jitter_mean_ms":0.123,"jitter_max_ms":3,"first":"2026-01-02T03:04:10.678901Z","last":"2026-01-02T03:05:10.678901Z","mos":{{"g107":4.4,"scale":"narrowband","vm_f1":4.5,"vm_f2":null,"vm_adapt":null}},"mos_range":null,"lost_at_tap":0,"lost_at_tap_least":0,"loss_runs":[0,0,0,0,0,0,0,0,0,0],"delay_histogram":[0,0,0,0,0,0,0],"id":"{}","call":"{}","payload_types":[8,101],"ptime_ms":20,"octets":480160,"discarded":0,"burst_ratio":null,"talkspurts":0,"comfort_noise":0,"dtmf":null,"encrypted":false,"rtcp":{{"sender_reports":0,"receiver_reports":0,"lost":null,"fraction_max":0,"jitter_max_ms":null,"round_trip_ms":null,"sent":null,"missing_here":null,"lost_after_tap":0,"passed":0}},"skew_ppm":null,"timestamp_jumps":0,"sequence_jumps":0,"mos_receiver":null,"dscp":0,"packet_first":0,"packet_last":0}}],"ringing":"2026-01-02T03:04:06.913469Z","last":"2026-01-02T03:05:10.778901Z","messages":3,"files":["/tmp/a.pcap"]}}"#,
-        c.id, c.streams[0].id, c.id
+        r#"{{"id":"{}","sip_call_id":"a84b4c76e66710@pc33.example.com","state":"completed","from":"alice","to":"b\"o\\b\u0001\n","from_uri":"sip:alice@example.com","to_uri":"sip:bob@example.com","numbers":[{{"role":"diverted-from","number":"+44201","sent":"Diversion: <tel:+44-201>"}}],"start":"2026-01-02T03:04:05.678901Z","answer":"2026-01-02T03:04:10.678901Z","end":"2026-01-02T03:05:10.679301Z","pdd_ms":1234.568,"setup_ms":5000,"duration_ms":60000.4,"code":200,"reason":"OK","hangup":"callee","src":"10.0.0.1:5060","dst":"10.0.0.2:5060","user_agent":null,"mos":4.4,"mos_range":null,"capture":{{"complete":true,"lost_at_tap":0,"lost_at_tap_least":0,"lost_before_tap":3,"note":null}},"verdict":"Lost.","verdict_kind":"loss","verdict_packets":[1,22],"streams":[{{"ssrc":"0x3a980074","src":"10.0.0.1:4000","dst":"[2001:db8::2]:4002","direction":"caller","codec":"PCMA, telephone-event","clock_rate":8000,"packets":3001,"expected":3000,"lost":-1,"missing":0,"recovered":0,"duplicates":1,"reordered":0,"jitter_mean_ms":0.123,"jitter_max_ms":3,"first":"2026-01-02T03:04:10.678901Z","last":"2026-01-02T03:05:10.678901Z","mos":{{"g107":4.4,"scale":"narrowband","vm_f1":4.5,"vm_f2":null,"vm_adapt":null}},"mos_range":null,"lost_at_tap":0,"lost_at_tap_least":0,"loss_runs":[0,0,0,0,0,0,0,0,0,0],"delay_histogram":[0,0,0,0,0,0,0],"id":"{}","call":"{}","payload_types":[8,101],"ptime_ms":20,"octets":480160,"discarded":0,"burst_ratio":null,"talkspurts":0,"comfort_noise":0,"dtmf":null,"encrypted":false,"rtcp":{{"sender_reports":0,"receiver_reports":0,"lost":null,"fraction_max":0,"jitter_max_ms":null,"round_trip_ms":null,"sent":null,"missing_here":null,"lost_after_tap":0,"passed":0}},"skew_ppm":null,"timestamp_jumps":0,"sequence_jumps":0,"mos_receiver":null,"dscp":0,"packet_first":0,"packet_last":0}}],"shared_streams":[{{"call":"{}","id":"{}","direction":"callee"}}],"ringing":"2026-01-02T03:04:06.913469Z","last":"2026-01-02T03:05:10.778901Z","messages":3,"files":["/tmp/a.pcap"]}}"#,
+        c.id,
+        c.streams[0].id,
+        c.id,
+        Id::default(),
+        c.id
     );
     assert_eq!(ours, expected);
 }

@@ -3,6 +3,8 @@
 use super::figure;
 use super::text::{Line, Style, clean, wrap};
 use crate::terminal::Terminal;
+use std::collections::BTreeMap;
+use trunkline_kit::Id;
 use trunkline_store::checked::checked;
 use trunkline_store::json;
 use trunkline_store::row::{Call, CallState, Direction, Hangup, OtherNumber, Verdict};
@@ -31,10 +33,22 @@ pub fn summary(call: &Call, terminal: &Terminal) -> Vec<Line> {
     fact("Ended", ending(call), state_style(call.state));
     fact("Time", times(call, terminal), Style::Plain);
     fact("Quality", quality(call), mos_style(call.mos));
+    for (other, streams) in shared(call) {
+        let streams = figure::of(streams, "stream", "streams");
+        fact("", format!("{streams} of it kept with call {other}, whose SDP names the same endpoints"), Style::Plain);
+    }
     let (text, style) = capture(call);
     fact("Capture", text, style);
     fact("Files", if call.files.is_empty() { "not known".to_owned() } else { call.files.join(", ") }, Style::Dim);
     lines
+}
+
+/// Calls that have streams of this one, and how many.
+fn shared(call: &Call) -> BTreeMap<Id, u64> {
+    call.shared.iter().fold(BTreeMap::new(), |mut of, one| {
+        *of.entry(one.call).or_default() += 1;
+        of
+    })
 }
 
 /// The verdict as the first lines of a page: a mark, the sentence, the packets that show it.

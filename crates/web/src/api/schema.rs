@@ -57,6 +57,17 @@ pub struct OtherNumber {
     pub sent: String,
 }
 
+/// A stream of two calls that is kept with the other one.
+#[derive(Serialize, ToSchema)]
+pub struct SharedStream {
+    /// The call that has it.
+    pub call: String,
+    /// The stream, an element of that call's `streams`.
+    pub id: String,
+    /// Who of this call sent it; null where that is not known.
+    pub direction: Option<Direction>,
+}
+
 /// One call.
 #[derive(Serialize, ToSchema)]
 pub struct Call {
@@ -117,6 +128,8 @@ pub struct Call {
     pub verdict_packets: Vec<u64>,
     /// Its media.
     pub streams: Vec<Stream>,
+    /// Its media that is kept with another call, whose SDP names the same endpoints.
+    pub shared_streams: Vec<SharedStream>,
     /// First 180 or 183.
     #[schema(format = DateTime)]
     pub ringing: Option<String>,

@@ -1,11 +1,14 @@
 // The streams side by side: a column each, so that the directions are compared line by line.
 
-import { For, Index, Show, type JSX } from "solid-js";
+import { A } from "@solidjs/router";
+import { createMemo, createResource, For, Index, Match, Show, Switch, type JSX } from "solid-js";
 import { aliasOf, nameOf } from "../../aliases";
-import type { Stream } from "../../api/types";
+import { get } from "../../api/client";
+import type { CallWithLadder, SharedStream, Stream } from "../../api/types";
 import { percent, score, whole } from "../../format";
 import { Mos } from "../../parts/meaning";
 import { Swatch } from "../../parts/plot";
+import { Loading, Trouble } from "../../parts/states";
 import { Time } from "../../parts/time";
 import { receiverSays } from "./fault";
 import { lookOf } from "./series";
@@ -54,13 +57,61 @@ const LINES: Line[] = [
   { name: "Packet numbers", of: (s) => `${s.packet_first} – ${s.packet_last}` },
 ];
 
-export function Streams(props: { streams: Stream[] }): JSX.Element {
+export function Streams(props: { streams: Stream[]; shared: SharedStream[] }): JSX.Element {
+  return (
+    <Show when={props.streams.length > 0 || props.shared.length === 0} fallback={<SharedStreams shared={props.shared} />}>
+      <Table streams={props.streams} title="Streams" />
+      <Show when={props.shared.length > 0}>
+        <SharedStreams shared={props.shared} />
+      </Show>
+    </Show>
+  );
+}
+
+/** Streams of this call that are kept with others, whose SDP names the same endpoints. */
+function SharedStreams(props: { shared: SharedStream[] }): JSX.Element {
+  const calls = createMemo(() => [...new Set(props.shared.map((one) => one.call))]);
+  return <For each={calls()}>{(call) => <SharedWith call={call} shared={props.shared.filter((one) => one.call === call)} />}</For>;
+}
+
+function SharedWith(props: { call: string; shared: SharedStream[] }): JSX.Element {
+  const [other] = createResource(
+    () => props.call,
+    (id) => get<CallWithLadder>(`/calls/${encodeURIComponent(id)}`),
+  );
+  const streams = (): Stream[] =>
+    (other()?.streams ?? []).flatMap((stream) => props.shared.filter((one) => one.id === stream.id).map((one) => ({ ...stream, direction: one.direction })));
+  const note = (
+    <>
+      kept with{" "}
+      <A href={`/calls/${props.call}`} title="Its SDP names the same endpoints: both are calls of one agent that leaves the media alone">
+        the call {other() ? `${other()!.from || "anonymous"} → ${other()!.to || "anonymous"}` : props.call}
+      </A>
+    </>
+  );
+  return (
+    <Switch fallback={<Loading what="the streams of the other call" />}>
+      <Match when={other.error}>
+        <Trouble error={other.error} />
+      </Match>
+      <Match when={other()}>
+        <Table streams={streams()} title="Streams of both calls" note={note} />
+      </Match>
+    </Switch>
+  );
+}
+
+function Table(props: { streams: Stream[]; title: string; note?: JSX.Element }): JSX.Element {
   const lines = (): Line[] => LINES.filter((line) => !line.when || props.streams.some(line.when));
   return (
-    <section class="panel streams" aria-label="Streams">
+    <section class="panel streams" aria-label={props.title}>
       <header>
-        <h2>Streams</h2>
-        <span class="muted">{props.streams.length}</span>
+        <h2>{props.title}</h2>
+        <span class="muted">
+          {props.streams.length}
+          {props.note ? ", " : ""}
+          {props.note}
+        </span>
       </header>
       <Show when={props.streams.length > 0} fallback={<p class="body muted">No media of this call was seen: it was not answered, its media went another way, or nothing of it passes the tap.</p>}>
         <div class="scroll" tabindex="0" role="region" aria-label="Figures of the streams">
