@@ -3269,6 +3269,8 @@ export interface components {
              * @description Start to answer, milliseconds.
              */
             setup_ms: number | null;
+            /** @description Its media that is kept with another call, whose SDP names the same endpoints. */
+            shared_streams: components["schemas"]["SharedStream"][];
             /** @description Call-ID header field. */
             sip_call_id: string;
             /** @description Where the first INVITE came from, ip:port. */
@@ -7817,6 +7819,14 @@ export interface components {
             password: string;
             /** @description What stands behind the # of the link. */
             token: string;
+        };
+        /** @description A stream of two calls that is kept with the other one. */
+        SharedStream: {
+            /** @description The call that has it. */
+            call: string;
+            direction: null | components["schemas"]["Direction"];
+            /** @description The stream, an element of that call's `streams`. */
+            id: string;
         };
         /** @description Name and password. */
         SignInAsk: {
