@@ -59,11 +59,13 @@ const TIMER_B_NS: i64 = 32 * SECOND_NS;
 
 impl Call {
     /// Notes what shows trouble; of most messages nothing is asked but their method.
+    #[inline]
     pub fn note_troubles(&mut self, message: &Message<'_>, told: &Told<'_>) {
         match (told.method, told.status()) {
             (Method::Invite, 0) => self.note_invite(message, told),
             (Method::Invite, status @ (401 | 407)) => self.note_challenge(message, told, status),
-            (Method::Invite, 200..) => self.note_reinvite(told),
+            // Nearly no call has an INVITE within its dialog.
+            (Method::Invite, 200..) if !self.reinvites.is_empty() => self.note_reinvite(told),
             (Method::Bye, 481) => self.troubles().bye_unknown = true,
             (Method::Refer, status @ 300..) if !matches!(status, 401 | 407) => {
                 self.troubles().transfer = Some(Transfer { status, notified: false });
@@ -96,6 +98,7 @@ impl Call {
         self.facts.troubles.get_or_insert_default()
     }
 
+    #[inline]
     fn note_invite(&mut self, message: &Message<'_>, told: &Told<'_>) {
         if told.tags.to == 0 {
             let credentials = &mut self.facts.credentials;
@@ -123,6 +126,7 @@ impl Call {
 
     /// A final response to an INVITE within the dialog. 491 asks for another try, 422 for another interval; 487 says
     /// that it was cancelled.
+    #[inline(never)]
     fn note_reinvite(&mut self, told: &Told<'_>) {
         let status = told.status();
         if !self.is_of_reinvite(told) || matches!(status, 422 | 487 | 491) {
@@ -147,6 +151,7 @@ impl Call {
 }
 
 /// Whether a session description has a section for fax (`m=image`).
+#[inline(never)]
 fn offers_fax(sdp: &[u8]) -> bool {
     memchr::memchr_iter(b'=', sdp).any(|at| sdp[..at].ends_with(b"m") && sdp[at..].starts_with(b"=image"))
 }
