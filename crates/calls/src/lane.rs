@@ -388,15 +388,9 @@ impl Lane {
     pub fn notice(&mut self, number: u64, notice: &Notice) {
         match notice {
             Notice::Announce(announcement) => {
-                // While their calls still name the endpoint: other calls may have a share in them.
-                for at in self.directory.superseded(announcement) {
-                    if let Some(tracked) = self.streams[at as usize].as_deref() {
-                        self.over.add(tracked);
-                    }
-                    self.finish_stream(at);
+                if !self.directory.announce_first(announcement) {
+                    self.announce_again(announcement);
                 }
-                self.directory.announce(announcement);
-                self.claim(announcement);
                 self.adopt(announcement);
                 self.explain(announcement);
             }

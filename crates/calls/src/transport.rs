@@ -69,6 +69,43 @@ pub trait TakeMessages {
     }
 }
 
+/// Messages that are scanned already and handled together, as many as there is room for; without any room each is
+/// handled at once.
+type Group<'g, 'm> = &'g mut Vec<(Incoming<'m>, sip::Message<'m>)>;
+
+/// Takes what a packet gives, behind the messages that came before it. Most segments give nothing or messages that lie
+/// whole in them, and these join the group.
+struct InTurn<'g, 'm, T> {
+    octets: &'m [u8],
+    group: Group<'g, 'm>,
+    taker: &'g mut T,
+}
+
+impl<T: TakeMessages> TakeMessages for InTurn<'_, '_, T> {
+    fn handle(&mut self, from: &Incoming<'_>) {
+        self.taker.messages(self.group);
+        self.taker.handle(from);
+    }
+
+    fn message(&mut self, from: &Incoming<'_>, message: &sip::Message<'_>) {
+        if self.group.len() == self.group.capacity() {
+            self.taker.messages(self.group);
+        }
+        match message.within(self.octets).filter(|_| self.group.capacity() > 0) {
+            Some(message) => self.group.push((Incoming { octets: message.octets(), ..*from }, message)),
+            None => {
+                self.taker.messages(self.group);
+                self.taker.message(from, message);
+            }
+        }
+    }
+
+    fn unreachable(&mut self, packet: &Packet, what: &Unreachable) {
+        self.taker.messages(self.group);
+        self.taker.unreachable(packet, what);
+    }
+}
+
 impl TakeMessages for Signalling {
     fn handle(&mut self, from: &Incoming<'_>) {
         Signalling::handle(self, from);
@@ -127,7 +164,7 @@ impl<T: TakeMessages> Transport<T> {
     pub fn packet(&mut self, packet: &Packet, decoded: &Decoded, octets: &[u8]) {
         match decoded {
             Decoded::Udp(datagram) => self.taker.handle(&in_datagram(packet, datagram, octets)),
-            decoded => self.piece(packet, decoded, octets),
+            decoded => self.piece(packet, decoded, octets, &mut Vec::new()),
         }
     }
 
@@ -150,8 +187,7 @@ impl<T: TakeMessages> Transport<T> {
         let mut group: Vec<(Incoming<'a>, sip::Message<'a>)> = Vec::with_capacity(GROUP);
         for (packet, decoded, octets) in packets {
             let Decoded::Udp(datagram) = decoded else {
-                self.taker.messages(&mut group);
-                self.piece(packet, decoded, octets);
+                self.piece(packet, decoded, octets, &mut group);
                 continue;
             };
             let from = in_datagram(packet, datagram, octets);
@@ -162,18 +198,26 @@ impl<T: TakeMessages> Transport<T> {
         self.taker.messages(&mut group);
     }
 
-    /// Takes a packet that may carry a piece of signalling: a segment, a chunk, a fragment.
-    fn piece(&mut self, packet: &Packet, decoded: &Decoded, octets: &[u8]) {
+    /// Takes a packet that may carry a piece of signalling: a segment, a chunk, a fragment; `group` is what came before
+    /// it and is not handled yet.
+    fn piece<'a>(&mut self, packet: &Packet, decoded: &Decoded, octets: &'a [u8], group: Group<'_, 'a>) {
         match decoded {
             Decoded::Tcp(datagram, tcp) => {
                 let payload = crate::classify::payload(datagram, octets);
-                self.streams.segment(packet.at_ns, place(packet), datagram, tcp, payload, &mut self.taker);
+                let mut taker = InTurn { octets, group, taker: &mut self.taker };
+                self.streams.segment(packet.at_ns, place(packet), datagram, tcp, payload, &mut taker);
             }
-            Decoded::Sctp(datagram) => self.sctp(packet, datagram, crate::classify::payload(datagram, octets)),
-            Decoded::Fragment(fragment) => self.fragment(packet, fragment, octets),
+            Decoded::Sctp(datagram) => {
+                self.taker.messages(group);
+                self.sctp(packet, datagram, crate::classify::payload(datagram, octets));
+            }
+            Decoded::Fragment(fragment) => {
+                self.taker.messages(group);
+                self.fragment(packet, fragment, octets);
+            }
             Decoded::Icmp(datagram) => {
                 if let Some(what) = icmp::unreachable(datagram, crate::classify::payload(datagram, octets)) {
-                    self.taker.unreachable(packet, &what);
+                    InTurn { octets, group, taker: &mut self.taker }.unreachable(packet, &what);
                 }
             }
             Decoded::Udp(_) | Decoded::Other | Decoded::Malformed(_) | Decoded::Unknown(_) => {}
@@ -195,7 +239,7 @@ impl<T: TakeMessages> Transport<T> {
         let decoded = whole.decode();
         let Decoded::Udp(datagram) = &decoded else {
             let octets = whole.octets.to_vec();
-            return self.piece(packet, &decoded, &octets);
+            return self.packet(packet, &decoded, &octets);
         };
         let payload = crate::classify::payload(datagram, whole.octets);
         match classify_udp(payload) {

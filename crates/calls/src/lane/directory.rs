@@ -49,6 +49,20 @@ struct Mapping {
     since_ns: i64,
 }
 
+impl Mapping {
+    fn new(a: &Announcement) -> Self {
+        Mapping {
+            serial: a.serial,
+            party: a.party,
+            kind: a.kind,
+            payloads: a.payloads.clone(),
+            encrypted: a.encrypted,
+            guessed: a.guessed,
+            since_ns: a.at_ns,
+        }
+    }
+}
+
 #[derive(Debug)]
 struct CallMedia {
     id: Id,
@@ -120,8 +134,17 @@ impl Directory {
         over.flat_map(|call| &call.streams).copied().collect()
     }
 
-    /// Learns an endpoint; forgets it of calls that are over.
-    pub fn announce(&mut self, a: &Announcement) {
+    /// Learns an endpoint that no call names, as nearly always. False if one does: then nothing is learned, and streams
+    /// may change hands.
+    pub fn announce_first(&mut self, a: &Announcement) -> bool {
+        let Entry::Vacant(place) = self.by_endpoint.entry(a.endpoint) else { return false };
+        place.insert(smallvec![Mapping::new(a)]);
+        self.add(a);
+        true
+    }
+
+    /// Notes what a call announces.
+    fn add(&mut self, a: &Announcement) {
         // What is not there yet is put in whole: to look at a thing that was just written is to wait for the memory.
         match self.calls.entry(a.serial) {
             Entry::Occupied(mut call) => call.get_mut().add(a),
@@ -129,15 +152,12 @@ impl Directory {
                 place.insert(CallMedia::new(a));
             }
         }
-        let mut mapping = Mapping {
-            serial: a.serial,
-            party: a.party,
-            kind: a.kind,
-            payloads: a.payloads.clone(),
-            encrypted: a.encrypted,
-            guessed: a.guessed,
-            since_ns: a.at_ns,
-        };
+    }
+
+    /// Learns an endpoint; forgets it of calls that are over.
+    pub fn announce(&mut self, a: &Announcement) {
+        self.add(a);
+        let mut mapping = Mapping::new(a);
         let mut mappings = match self.by_endpoint.entry(a.endpoint) {
             Entry::Occupied(mappings) => mappings,
             Entry::Vacant(place) => {

@@ -44,6 +44,20 @@ impl Lane {
         self.over.knows(key, at_ns) && !(names(&key.from) && names(&key.to))
     }
 
+    /// Learns an endpoint that a call names already: another one, or the same one again.
+    #[inline(never)]
+    pub(super) fn announce_again(&mut self, announcement: &Announcement) {
+        // While their calls still name the endpoint: other calls may have a share in them.
+        for at in self.directory.superseded(announcement) {
+            if let Some(tracked) = self.streams[at as usize].as_deref() {
+                self.over.add(tracked);
+            }
+            self.finish_stream(at);
+        }
+        self.directory.announce(announcement);
+        self.claim(announcement);
+    }
+
     /// Streams that came before their signalling.
     pub(super) fn adopt(&mut self, announcement: &Announcement) {
         let Some(found) = self.orphans.get(&announcement.endpoint) else { return };

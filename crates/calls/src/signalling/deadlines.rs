@@ -1,13 +1,18 @@
 //! When what is to be closed: a queue whose far end costs nothing to keep.
 //!
 //! A heap of all deadlines lies all over the memory, and each step down in it waits for another part. So only those of
-//! the next moments are in a heap; all others lie in lists, one for each moment, unsorted until its time has come.
+//! the next moments are in a heap; all others lie in lists, one for each while, unsorted until its time has come. A
+//! while with few deadlines goes into the heap as it is, one with many moment by moment.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 /// How long a moment is: some hundred deadlines at a thousand calls a second.
 const MOMENT_NS: i64 = 250_000_000;
+/// How long a while is, so that at a call a second a list is worth its memory.
+const WHILE_NS: i64 = 32 * MOMENT_NS;
+/// Deadlines of a while that are few; tests see both ways to take one apart.
+const FEW: usize = if cfg!(test) { 4 } else { 512 };
 
 /// Deadline, what breaks ties, and whose it is.
 type Entry<K> = (i64, u64, K);
@@ -16,24 +21,37 @@ type Entry<K> = (i64, u64, K);
 #[derive(Debug)]
 pub struct Deadlines<K> {
     near: BinaryHeap<Reverse<Entry<K>>>,
-    /// All deadlines before this are in `near`, all others in `far`.
+    /// All deadlines before this are in `near`.
     near_until_ns: i64,
-    far: BTreeMap<i64, Vec<Entry<K>>>,
+    /// All others before this are in `moments`, and all after that in `whiles`.
+    moments_until_ns: i64,
+    moments: BTreeMap<i64, Vec<Entry<K>>>,
+    whiles: BTreeMap<i64, Vec<Entry<K>>>,
 }
 
 impl<K: Ord> Default for Deadlines<K> {
     fn default() -> Self {
-        Deadlines { near: BinaryHeap::new(), near_until_ns: i64::MIN, far: BTreeMap::new() }
+        let until_ns = i64::MIN;
+        Deadlines {
+            near: BinaryHeap::new(),
+            near_until_ns: until_ns,
+            moments_until_ns: until_ns,
+            moments: BTreeMap::new(),
+            whiles: BTreeMap::new(),
+        }
     }
 }
 
 impl<K: Ord> Deadlines<K> {
     /// Puts one in.
     pub fn push(&mut self, at_ns: i64, tie: u64, key: K) {
+        let entry = (at_ns, tie, key);
         if at_ns < self.near_until_ns {
-            self.near.push(Reverse((at_ns, tie, key)));
+            self.near.push(Reverse(entry));
+        } else if at_ns < self.moments_until_ns {
+            self.moments.entry(at_ns.div_euclid(MOMENT_NS)).or_default().push(entry);
         } else {
-            self.far.entry(at_ns.div_euclid(MOMENT_NS)).or_default().push((at_ns, tie, key));
+            self.whiles.entry(at_ns.div_euclid(WHILE_NS)).or_default().push(entry);
         }
     }
 
@@ -56,7 +74,10 @@ impl<K: Ord> Deadlines<K> {
     /// `is_over` holds for all times before one for which it holds.
     fn pop_if(&mut self, is_over: impl Fn(i64) -> bool, stands: impl Fn(&Entry<K>) -> bool) -> Option<Entry<K>> {
         while self.near.is_empty() {
-            let first = self.far.first_entry()?;
+            if self.moments.is_empty() && !self.open_while(&is_over, &stands) {
+                return None;
+            }
+            let Some(first) = self.moments.first_entry() else { continue };
             let begin_ns = first.key().saturating_mul(MOMENT_NS);
             if !is_over(begin_ns) {
                 return None;
@@ -68,6 +89,26 @@ impl<K: Ord> Deadlines<K> {
             return None;
         }
         self.near.pop().map(|Reverse(entry)| entry)
+    }
+
+    /// Takes the next while apart; false if there is none whose time has come.
+    fn open_while(&mut self, is_over: impl Fn(i64) -> bool, stands: impl Fn(&Entry<K>) -> bool) -> bool {
+        let Some(first) = self.whiles.first_entry() else { return false };
+        let begin_ns = first.key().saturating_mul(WHILE_NS);
+        if !is_over(begin_ns) {
+            return false;
+        }
+        let entries = first.remove();
+        self.moments_until_ns = begin_ns.saturating_add(WHILE_NS);
+        if entries.len() <= FEW {
+            self.near_until_ns = self.moments_until_ns;
+            self.near.extend(entries.into_iter().filter(stands).map(Reverse));
+        } else {
+            for entry in entries {
+                self.moments.entry(entry.0.div_euclid(MOMENT_NS)).or_default().push(entry);
+            }
+        }
+        true
     }
 
     /// Takes all out.

@@ -271,8 +271,13 @@ impl Signalling {
         let at = sought.iter().filter_map(|seek| seek.at);
         self.warm(at.clone(), Call::warm);
         self.warm(at, Call::warm_further);
-        for ((from, message), seek) in messages.iter().zip(&sought) {
-            self.sought(from, message, *seek);
+        // Who reads all of them before the first is handled finds the code for it in the cache.
+        let mut told: Vec<Told<'_>> = Vec::with_capacity(messages.len());
+        for ((_, message), seek) in messages.iter().zip(&sought) {
+            told.push(self.told(message, seek.at));
+        }
+        for (((from, message), seek), told) in messages.iter().zip(&sought).zip(&mut told) {
+            self.sought(from, message, seek, told);
         }
         self.sought = sought;
         messages.clear();
@@ -286,7 +291,8 @@ impl Signalling {
 
     /// Takes one message that is scanned already.
     pub fn message(&mut self, from: &Incoming<'_>, message: &Message<'_>) {
-        self.sought(from, message, self.seek(message));
+        let seek = self.seek(message);
+        self.sought(from, message, &seek, &mut self.told(message, seek.at));
     }
 
     fn seek(&self, message: &Message<'_>) -> Seek {
@@ -300,8 +306,8 @@ impl Signalling {
         Seek { hash: self.hash(call_id), octets: call_id.len() as u32, at: None }
     }
 
-    /// Takes one message whose call was sought some messages before.
-    fn sought(&mut self, from: &Incoming<'_>, message: &Message<'_>, seek: Seek) {
+    /// Takes one message whose call was sought, and which was read, some messages before.
+    fn sought<'a>(&mut self, from: &Incoming<'a>, message: &'a Message<'a>, seek: &Seek, told: &mut Told<'a>) {
         (self.number, self.now_ns) = (from.number, from.at_ns);
         self.count(from, message);
         let call_id = message.call_id();
@@ -310,21 +316,23 @@ impl Signalling {
             return;
         }
         let hash = seek.hash;
-        let (cseq, method) = usual::cseq_and_method(message);
-        self.counters.without_cseq += u64::from(cseq.is_none());
+        self.counters.without_cseq += u64::from(!told.has_cseq);
         let mut found = self.open_call(from, seek);
-        let told = self.told(message, method, cseq.unwrap_or(0), found);
-        let is_followed = |at: &u32| self.call(*at).is_some_and(|call| call.is_followed_by(&told));
+        if self.asked(told.method, found) != told.asked {
+            self.tell_again(told, message, found);
+        }
+        let method = told.method;
+        let is_followed = |at: &u32| self.call(*at).is_some_and(|call| call.is_followed_by(told));
         if let Some(at) = found.filter(is_followed) {
             self.close(at);
             found = None;
         }
         match found {
-            Some(at) => self.handle_call(from, message, at, &told),
-            None => found = self.outside(from, message, call_id, hash, &told),
+            Some(at) => self.handle_call(from, message, at, told),
+            None => found = self.outside(from, message, call_id, hash, told),
         }
         if !is_of_calls(method) && (found.is_none() || method != Method::Bye) {
-            self.transactions.handle(from, message, call_id, &told, &mut self.output, &mut self.counters);
+            self.transactions.handle(from, message, call_id, told, &mut self.output, &mut self.counters);
         }
     }
 
@@ -335,6 +343,7 @@ impl Signalling {
     /// A message of no open call; the call that it opens.
     ///
     /// Of a Call-ID that was seen before, what is no INVITE comes late, after its call was closed.
+    #[inline(never)]
     fn outside(
         &mut self,
         from: &Incoming<'_>,
@@ -389,7 +398,7 @@ impl Signalling {
     }
 
     /// The same, unless its silence was longer than a call lasts: then what comes now is another call with that name.
-    fn open_call(&mut self, from: &Incoming<'_>, seek: Seek) -> Option<u32> {
+    fn open_call(&mut self, from: &Incoming<'_>, seek: &Seek) -> Option<u32> {
         let call = |at: u32| self.slots[at as usize].call.as_ref();
         let still = seek.at.filter(|at| call(*at).is_some_and(|c| c.hash == seek.hash));
         let at = still.or_else(|| self.find(seek.octets, seek.hash))?;
@@ -414,7 +423,7 @@ impl Signalling {
             self.counters.sdp += 1;
             let sender = call.sender(told);
             let role = call.role(told);
-            let news = offer::Offer { from, body, sender, role, counters: &mut self.counters };
+            let news = offer::Offer { from, body, outline: told.outline, sender, role, counters: &mut self.counters };
             news.announce(call, &mut self.payload_maps, &mut self.remark, &mut self.output.notices);
             remark.text = None;
         }
@@ -435,6 +444,7 @@ impl Signalling {
         }
     }
 
+    #[inline(never)]
     fn open(&mut self, from: &Incoming<'_>, message: &Message<'_>, call_id: &[u8], hash: u64, told: &Told<'_>) -> u32 {
         if self.by_call_id.len() >= CALLS_MAX {
             self.counters.calls_overflow += 1;

@@ -191,6 +191,8 @@ pub struct Offer<'a> {
     pub from: &'a Incoming<'a>,
     /// The body.
     pub body: &'a [u8],
+    /// Its parts, if it is a usual one.
+    pub outline: Option<sdp::Outline<'a>>,
     /// Which party sent it.
     pub sender: Direction,
     /// Whether it offers or answers (RFC 3264).
@@ -203,7 +205,7 @@ impl Offer<'_> {
     /// Reads the body, announces what is new, and writes it in brief into the ladder's remark.
     pub fn announce(self, call: &mut Call, maps: &mut PayloadMaps, remark: &mut String, notices: &mut Vec<Numbered>) {
         remark.push_str(REMARK_SEPARATOR);
-        let outline = sdp::Outline::of(self.body);
+        let outline = self.outline;
         match outline.and_then(|o| Some((maps.section(o.section)?, o.endpoint))) {
             Some((section, endpoint)) => {
                 let section = Arc::clone(section);

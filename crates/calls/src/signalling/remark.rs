@@ -23,14 +23,20 @@ impl Remark {
     /// Of a message; written into `into`, unless it is a text that is there already. SDP is still to be added.
     pub fn of(message: &Message<'_>, told: &Told<'_>, into: &mut String) -> Remark {
         into.clear();
-        let oddities = message.oddities();
-        let odd = !oddities.is_empty();
         let usual = usual_phrase(told);
-        let progress = || told.method == Method::Notify && told.status() == 0;
-        let more = odd || told.sdp.is_some() || progress();
-        if let Some(text) = usual.filter(|_| !more && !has_cause(message)) {
-            return Remark { text: Some(text), phrase: text.len() as u16, odd };
+        let Some(text) = usual.filter(|_| !says_more(message, told)) else {
+            return Remark::at_length(message, told, usual, into);
+        };
+        let phrase = text.len() as u16;
+        if told.sdp.is_some() {
+            into.push_str(text);
+            return Remark { text: None, phrase, odd: false };
         }
+        Remark { text: Some(text), phrase, odd: false }
+    }
+
+    #[inline(never)]
+    fn at_length(message: &Message<'_>, told: &Told<'_>, usual: Option<&str>, into: &mut String) -> Remark {
         match (usual, *told.start) {
             (Some(text), _) => into.push_str(text),
             (None, StartLine::Response { reason, .. }) => push_lossy(into, reason),
@@ -38,18 +44,19 @@ impl Remark {
         }
         let phrase = into.len().min(usize::from(u16::MAX)) as u16;
         cause(into, message);
-        if let Some((status, phrase)) = progress().then(|| sipfrag(message)).flatten() {
+        if let Some((status, phrase)) = is_progress(told).then(|| sipfrag(message)).flatten() {
             into.push_str(REMARK_SEPARATOR);
             into.push_str("SIP/2.0 ");
             into.push_str(&status.to_string());
             into.push(' ');
             push_lossy(into, phrase);
         }
+        let oddities = message.oddities();
         for oddity in oddities {
             into.push_str(REMARK_SEPARATOR);
             into.push_str(oddity.name());
         }
-        Remark { text: None, phrase, odd }
+        Remark { text: None, phrase, odd: !oddities.is_empty() }
     }
 }
 
@@ -72,6 +79,16 @@ fn usual_phrase(told: &Told<'_>) -> Option<&'static str> {
         _ => return None,
     };
     (reason == phrase.as_bytes()).then_some(phrase)
+}
+
+/// Whether there is more to say than a phrase and what an SDP brings.
+fn says_more(message: &Message<'_>, told: &Told<'_>) -> bool {
+    has_cause(message) || !message.oddities().is_empty() || is_progress(told)
+}
+
+/// A NOTIFY, which may say what became of a transfer.
+fn is_progress(told: &Told<'_>) -> bool {
+    told.method == Method::Notify && told.status() == 0
 }
 
 fn has_cause(message: &Message<'_>) -> bool {

@@ -60,6 +60,7 @@ pub struct Transactions {
 
 impl Transactions {
     /// Takes a message that belongs to no call, or to a call but with a response time worth keeping.
+    #[inline(never)]
     pub fn handle(
         &mut self,
         from: &Incoming<'_>,
@@ -221,6 +222,7 @@ pub fn speaks_of_nonce(reason: &[u8]) -> bool {
 
 /// Credentials with an answer to a challenge. The first REGISTER of an IMS client names its user in an Authorization
 /// header with `response=""` (3GPP TS 24.229, 5.1.1.2.2): nothing there to be refused.
+#[inline(never)]
 pub fn carries_credentials(message: &Message<'_>) -> bool {
     let empty = |value: &[u8]| memchr::memmem::find(value, b"response=\"\"").is_some();
     let headers = [Header::Authorization, Header::ProxyAuthorization];

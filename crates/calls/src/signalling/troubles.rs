@@ -81,13 +81,19 @@ const TIMER_B_NS: i64 = 32 * SECOND_NS;
 
 impl Call {
     /// Notes what shows trouble; of most messages nothing is asked but their method.
+    #[inline]
     pub fn note_troubles(&mut self, message: &Message<'_>, told: &Told<'_>) {
         match (told.method, told.status()) {
             (Method::Invite, 0) => self.note_invite(message, told),
             (Method::Invite, status @ (401 | 407)) => self.note_challenge(message, told, status),
             (Method::Invite, 200..) => {
-                self.note_reinvite(told);
-                self.note_answer(message, told);
+                // Nearly no call has an INVITE within its dialog.
+                if !self.reinvites.is_empty() {
+                    self.note_reinvite(told);
+                }
+                if told.sdp.is_none() {
+                    self.note_answer(message, told);
+                }
             }
             (Method::Bye, 481) => self.troubles().bye_unknown = true,
             (Method::Refer, status @ 300..) if !matches!(status, 401 | 407) => {
@@ -121,6 +127,7 @@ impl Call {
         self.facts.troubles.get_or_insert_default()
     }
 
+    #[inline]
     fn note_invite(&mut self, message: &Message<'_>, told: &Told<'_>) {
         if told.tags.to == 0 {
             let credentials = &mut self.facts.credentials;
@@ -148,6 +155,7 @@ impl Call {
 
     /// A final response to an INVITE within the dialog. 491 asks for another try, 422 for another interval; 487 says
     /// that it was cancelled.
+    #[inline(never)]
     fn note_reinvite(&mut self, told: &Told<'_>) {
         let status = told.status();
         if !self.is_of_reinvite(told) || matches!(status, 422 | 487 | 491) {
@@ -163,7 +171,7 @@ impl Call {
     /// A 2xx without a body, though there was an offer and nothing answered it. One that is not whole says nothing.
     fn note_answer(&mut self, message: &Message<'_>, told: &Told<'_>) {
         let [caller, callee] = &self.facts.parties;
-        let is_missing = told.sdp.is_none() && caller.payload_types != 0 && callee.payload_types == 0;
+        let is_missing = caller.payload_types != 0 && callee.payload_types == 0;
         if told.status() < 300 && is_missing && !self.is_of_reinvite(told) {
             let is_empty = message.body().is_empty() && message.oddities().is_empty();
             self.troubles().no_answer = is_empty.then_some(NoAnswer::Missing);
@@ -182,6 +190,7 @@ impl Call {
 }
 
 /// Whether a session description has a section for fax (`m=image`).
+#[inline(never)]
 fn offers_fax(sdp: &[u8]) -> bool {
     memchr::memchr_iter(b'=', sdp).any(|at| sdp[..at].ends_with(b"m") && sdp[at..].starts_with(b"=image"))
 }

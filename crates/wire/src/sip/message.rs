@@ -32,6 +32,19 @@ impl<'a> Message<'a> {
         self.octets
     }
 
+    /// The same message within `octets`, if its own octets are a part of these: for who knows better than the scanner
+    /// for how long they are there.
+    pub fn within<'b>(&self, octets: &'b [u8]) -> Option<Message<'b>> {
+        let octets = part(octets, self.octets)?;
+        let start = match self.start {
+            StartLine::Request { method, method_name, uri } => {
+                StartLine::Request { method, method_name: part(octets, method_name)?, uri: part(octets, uri)? }
+            }
+            StartLine::Response { status, reason } => StartLine::Response { status, reason: part(octets, reason)? },
+        };
+        Some(Message { octets, start, ..*self })
+    }
+
     /// Octets from the start line to the end of the body.
     pub fn len(&self) -> usize {
         self.body_end
@@ -282,6 +295,12 @@ impl<'a> Message<'a> {
     }
 }
 
+/// The octets of `inner`, if they lie within `outer`, as a part of that.
+fn part<'b>(outer: &'b [u8], inner: &[u8]) -> Option<&'b [u8]> {
+    let start = (inner.as_ptr() as usize).checked_sub(outer.as_ptr() as usize)?;
+    outer.get(start..start.checked_add(inner.len())?)
+}
+
 /// `1*DIGIT` before white space, a comment or parameters.
 pub(super) fn leading_number(value: &[u8]) -> Number {
     let end =
@@ -336,5 +355,19 @@ mod tests {
         assert_eq!(m.contacts().count(), 2);
         assert_eq!(m.user_agent(), Some(&b"X"[..]));
         assert_eq!(m.from(), NameAddr::default());
+    }
+
+    #[test]
+    fn a_message_is_found_again_in_octets_that_hold_it() {
+        for text in ["xxBYE sip:a@b SIP/2.0\r\nTo: <sip:a@b>\r\n\r\n", "xxSIP/2.0 486 Busy Here\r\nTo: x\r\n\r\n"] {
+            let packet = text.as_bytes();
+            let m = scan(&packet[2..], true).unwrap();
+            let again = m.within(packet).unwrap();
+            assert_eq!((again.start(), again.header(Header::To)), (m.start(), m.header(Header::To)));
+            assert_eq!(again.octets().as_ptr(), packet[2..].as_ptr());
+            let copy = packet.to_vec();
+            assert!(m.within(&copy).is_none() && m.within(&packet[3..]).is_none());
+            assert!(m.within(&packet[..packet.len() - 1]).is_none());
+        }
     }
 }

@@ -33,6 +33,16 @@ pub(super) struct More {
 
 /// Reads what the octets begin with; they are not empty. `searched`: see [`More::searched`].
 pub(super) fn step(octets: &[u8], searched: usize) -> Step<'_> {
+    // Nearly all messages come whole, and end with a line. To look for the end of the header fields is to read them.
+    if searched == 0
+        && octets.ends_with(b"\n")
+        && octets.first().is_some_and(|o| is_token_octet(*o))
+        && let Some(message) = scan(octets, true)
+        && !message.oddities.contains(Oddity::HeaderEndMissing)
+        && !message.oddities.contains(Oddity::HeaderBeyondReach)
+    {
+        return with_headers(message, octets);
+    }
     if !begins_message(octets) {
         return if may_begin(octets) { Step::More(More::default()) } else { Step::Junk(junk(octets)) };
     }
