@@ -22,6 +22,8 @@ use trunkline_store::row::{self, CallState, Direction, Hangup, Ladder};
 use trunkline_wire::Endpoint;
 use trunkline_wire::sip::{Header, Message, Method, StartLine};
 
+mod warm;
+
 /// Octets of remarks that a usual call has: two SDP bodies in brief and some reason phrases.
 const TEXTS_USUAL: usize = 256;
 /// Messages of a usual call.
@@ -64,13 +66,30 @@ impl Names {
     }
 }
 
-/// A call in progress. What each message needs comes first, so that it shares few lines of the cache.
+/// A call in progress. What each message needs comes last and in one piece, so that it shares few lines of the cache
+/// and those that lie side by side; before it what SDP needs, and first what only its beginning and its end need.
 ///
 /// Its memory outlives it: of some ten thousand calls that are up, each is far from any cache, and the next call had
 /// better take the memory of one that has just ended ([`Call::begin`], [`Call::close`]).
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Call {
+    names: Names,
+    /// Numbers beside those of From and To.
+    numbers: Numbers,
+    start_ns: i64,
+    dst: Endpoint,
+    /// Its identifier.
+    pub id: Id,
+    /// Endpoints that were announced, by whom and with which payload map, so that a repeated SDP is not announced
+    /// again.
+    pub announced: SmallVec<[(Endpoint, Direction, usize, bool); 2]>,
+    /// What was agreed about audio on each hop.
+    pub talk: Talk,
+    /// Offers, to be laid against answers.
+    pub negotiation: Negotiation,
+    /// What verdicts want to know, above all what its media was said to be.
+    pub facts: Facts,
     /// Hash of its Call-ID, to find it in the table again.
     pub hash: u64,
     /// Its number in this run.
@@ -84,9 +103,20 @@ pub struct Call {
     phrase: u16,
     bye_answered: bool,
     hangup: Hangup,
+    /// It has announced something.
+    pub announces: bool,
+    src: Endpoint,
+    /// Messages that were not kept because there were too many.
+    not_kept: u32,
+    /// What is said of the last message that was kept.
+    last_text: (u32, u16),
+    bye_ns: Option<i64>,
+    ringing_ns: Option<i64>,
+    pub(super) answer_ns: Option<i64>,
     /// What is known of its beginning and answer where they were not seen.
     pub beginning: Beginning,
-    bye_ns: Option<i64>,
+    /// The text of the 2xx.
+    reason: Reason,
     /// What counts until it is accepted.
     pub invites: Invites,
     /// The last INVITEs within a dialog.
@@ -95,35 +125,11 @@ pub struct Call {
     pub(super) messages: Vec<row::Message>,
     /// Texts of the messages.
     texts: String,
-    not_kept: u32,
-    /// What is said of the last of them that was kept.
-    last_text: (u32, u16),
-    /// The hosts of its messages.
-    pub(super) hosts: SmallVec<[Endpoint; 4]>,
     /// Hash of hop, transaction and tags per message: equal hashes are retransmissions.
     prints: SmallVec<[u32; 8]>,
     files: SmallVec<[u32; 2]>,
-    /// What verdicts want to know, above all what its media was said to be.
-    pub facts: Facts,
-    ringing_ns: Option<i64>,
-    pub(super) answer_ns: Option<i64>,
-    /// The text of the 2xx.
-    reason: Reason,
-    start_ns: i64,
-    src: Endpoint,
-    dst: Endpoint,
-    /// Its identifier.
-    pub id: Id,
-    /// Endpoints that were announced, by whom and with which payload map, so that a repeated SDP is not announced
-    /// again.
-    pub announced: SmallVec<[(Endpoint, Direction, usize, bool); 2]>,
-    /// Offers, to be laid against answers.
-    pub negotiation: Negotiation,
-    /// What was agreed about audio on each hop.
-    pub talk: Talk,
-    names: Names,
-    /// Numbers beside those of From and To.
-    numbers: Numbers,
+    /// The hosts of its messages.
+    pub(super) hosts: SmallVec<[Endpoint; 4]>,
 }
 
 /// A reason phrase in the ladder's texts.
@@ -174,9 +180,10 @@ impl Call {
         let Call { hash, serial, deadline_ns, last_ns, start_ns, src, dst, id, .. } = self;
         (*hash, *serial, *deadline_ns, *last_ns, *start_ns) = (0, 0, 0, 0, 0);
         (*src, *dst, *id) = Default::default();
-        let Call { accepted, phrase, not_kept, last_text, reason, bye_answered, hangup, beginning, .. } = self;
+        let Call { accepted, phrase, not_kept, last_text, reason, bye_answered, hangup, beginning, announces, .. } =
+            self;
         (*accepted, *phrase, *not_kept, *bye_answered, *hangup) = (0, 0, 0, false, Hangup::None);
-        (*last_text, *reason, *beginning) = Default::default();
+        (*last_text, *reason, *beginning, *announces) = Default::default();
         let Call { bye_ns, ringing_ns, answer_ns, .. } = self;
         (*bye_ns, *ringing_ns, *answer_ns) = (None, None, None);
         let Call {
@@ -210,30 +217,6 @@ impl Call {
         announced.clear();
         names.text.clear();
         numbers.clear();
-    }
-
-    /// Reads a little of each line of the cache that the next message, or the close, will need.
-    pub fn warm(&self) -> u64 {
-        let hosts = self.hosts.first().map_or(0, |h| u64::from(h.port));
-        let prints = self.prints.first().copied().unwrap_or(0) ^ self.files.first().copied().unwrap_or(0);
-        let announced = self.announced.iter().fold(0, |sum, (e, ..)| sum ^ u64::from(e.port));
-        let times = self.hash ^ self.start_ns as u64 ^ self.ringing_ns.unwrap_or(0) as u64;
-        let texts = self.texts.len() as u64 ^ u64::from(self.names.ends[4]) ^ u64::from(self.reason.phrase);
-        hosts ^ u64::from(prints) ^ announced ^ times ^ texts ^ self.facts.warm()
-    }
-
-    /// The same of what lies elsewhere, when the call itself is there.
-    pub fn warm_further(&self) -> u64 {
-        let message = self.messages.last().map_or(0, |m| m.packet ^ u64::from(m.status));
-        let text = self.texts.as_bytes().last().copied().unwrap_or(0);
-        message ^ u64::from(text)
-    }
-
-    /// The same of what only the close needs.
-    pub fn warm_to_close(&self) -> u64 {
-        let messages = self.messages.iter().fold(0, |sum, m| sum ^ m.packet);
-        let lines = |text: &str| text.as_bytes().chunks(64).fold(0, |sum, line| sum ^ line[0]);
-        messages ^ u64::from(lines(&self.texts) ^ lines(&self.names.text))
     }
 
     /// Its Call-ID.

@@ -365,6 +365,7 @@ impl Offer<'_> {
             return;
         }
         call.announced.push(key);
+        call.announces = true;
         let announcement = Announcement {
             serial: call.serial,
             id: call.id,
