@@ -22,12 +22,13 @@ use trunkline_store::row::{self, CallState, Direction, Hangup, Ladder};
 use trunkline_wire::Endpoint;
 use trunkline_wire::sip::{Header, Message, Method, StartLine};
 
+mod messages;
 mod warm;
+
+use messages::Messages;
 
 /// Octets of remarks that a usual call has: two SDP bodies in brief and some reason phrases.
 const TEXTS_USUAL: usize = 256;
-/// Messages of a usual call.
-const MESSAGES_USUAL: usize = 8;
 /// Octets of names that a usual call has.
 const NAMES_USUAL: usize = 256;
 
@@ -99,8 +100,6 @@ pub struct Call {
     last_ns: i64,
     /// Status of the first 2xx to INVITE; 0 if none.
     accepted: u16,
-    /// Octets of the reason phrase of the last message that was kept.
-    phrase: u16,
     bye_answered: bool,
     hangup: Hangup,
     /// It has announced something.
@@ -109,7 +108,7 @@ pub struct Call {
     /// Messages that were not kept because there were too many.
     not_kept: u32,
     /// What is said of the last message that was kept.
-    last_text: (u32, u16),
+    last: Reason,
     bye_ns: Option<i64>,
     ringing_ns: Option<i64>,
     pub(super) answer_ns: Option<i64>,
@@ -122,7 +121,7 @@ pub struct Call {
     /// The last INVITEs within a dialog.
     pub reinvites: Numbered,
     dialogs: Dialogs,
-    pub(super) messages: Vec<row::Message>,
+    pub(super) messages: Messages,
     /// Texts of the messages.
     texts: String,
     /// Hash of hop, transaction and tags per message: equal hashes are retransmissions.
@@ -132,13 +131,24 @@ pub struct Call {
     pub(super) hosts: SmallVec<[Endpoint; 4]>,
 }
 
-/// A reason phrase in the ladder's texts.
+/// A reason phrase in the ladder's texts: where it lies with what else is said of its message, and how many octets it
+/// has alone. One word, because what was just written in parts cannot be read as a whole before all that was written
+/// before has reached the memory.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reason {
-    /// Where it lies, with what else is said of its message.
-    text: (u32, u16),
-    /// Octets of it alone.
-    phrase: u16,
+pub struct Reason(u64);
+
+impl Reason {
+    fn new((start, octets): (u32, u16), phrase: u16) -> Self {
+        Reason(u64::from(start) | u64::from(octets) << 32 | u64::from(phrase) << 48)
+    }
+
+    fn text(self) -> (u32, u16) {
+        (self.0 as u32, (self.0 >> 32) as u16)
+    }
+
+    fn phrase(self) -> u16 {
+        (self.0 >> 48) as u16
+    }
 }
 
 /// Whether a message came before on its hop.
@@ -165,7 +175,7 @@ impl Call {
         self.forget();
         self.names.text.reserve(NAMES_USUAL);
         self.names.read(call_id, message);
-        self.messages.reserve(MESSAGES_USUAL);
+        self.messages.make_ready();
         self.texts.reserve(TEXTS_USUAL);
         (self.hash, self.serial) = (hash, serial);
         (self.start_ns, self.last_ns) = (from.at_ns, from.at_ns);
@@ -180,10 +190,9 @@ impl Call {
         let Call { hash, serial, deadline_ns, last_ns, start_ns, src, dst, id, .. } = self;
         (*hash, *serial, *deadline_ns, *last_ns, *start_ns) = (0, 0, 0, 0, 0);
         (*src, *dst, *id) = Default::default();
-        let Call { accepted, phrase, not_kept, last_text, reason, bye_answered, hangup, beginning, announces, .. } =
-            self;
-        (*accepted, *phrase, *not_kept, *bye_answered, *hangup) = (0, 0, 0, false, Hangup::None);
-        (*last_text, *reason, *beginning, *announces) = Default::default();
+        let Call { accepted, not_kept, last, reason, bye_answered, hangup, beginning, announces, .. } = self;
+        (*accepted, *not_kept, *bye_answered, *hangup) = (0, 0, false, Hangup::None);
+        (*last, *reason, *beginning, *announces) = Default::default();
         let Call { bye_ns, ringing_ns, answer_ns, .. } = self;
         (*bye_ns, *ringing_ns, *answer_ns) = (None, None, None);
         let Call {
@@ -213,7 +222,8 @@ impl Call {
         hosts.clear();
         prints.clear();
         files.clear();
-        *facts = Facts::default();
+        // Whoever closed it took them.
+        debug_assert_eq!(*facts, Facts::default());
         announced.clear();
         names.text.clear();
         numbers.clear();
@@ -340,7 +350,7 @@ impl Call {
             return;
         }
         let at_ns = from.at_ns;
-        let reason = Reason { text: self.last_text, phrase: self.phrase };
+        let reason = self.last;
         if matches!(status, 180 | 183) && self.ringing_ns.is_none() {
             self.ringing_ns = Some(at_ns);
         }
@@ -373,8 +383,7 @@ impl Call {
         }
         let file = self.file(from.file);
         let text = self.text(text);
-        self.last_text = text;
-        self.phrase = if text.1 == 0 { 0 } else { remark.phrase };
+        self.last = Reason::new(text, if text.1 == 0 { 0 } else { remark.phrase });
         let flag = |on: bool, flag: u8| if on { flag } else { 0 };
         self.messages.push(row::Message {
             at_ns: from.at_ns,
@@ -543,8 +552,7 @@ impl Call {
 
     /// Its ladder. What is as large as usual is copied and its memory kept, what is larger is given away.
     fn take_ladder(&mut self) -> Ladder {
-        let large = self.messages.len() > MESSAGES_USUAL;
-        let messages = if large { core::mem::take(&mut self.messages) } else { self.messages.as_slice().to_vec() };
+        let messages = self.messages.take();
         let large = self.texts.len() > TEXTS_USUAL;
         let texts = if large { core::mem::take(&mut self.texts) } else { self.texts.as_str().to_owned() };
         if self.names.text.len() > NAMES_USUAL {
@@ -564,9 +572,10 @@ impl Call {
 
     /// The text of a reason phrase. One that has the separator in it ends there.
     fn phrase(&self, reason: Reason) -> &str {
-        let (begin, octets) = (reason.text.0 as usize, usize::from(reason.text.1));
+        let (start, octets) = reason.text();
+        let (begin, octets) = (start as usize, usize::from(octets));
         let all = self.texts.get(begin..begin + octets).unwrap_or_default();
-        match all.get(..usize::from(reason.phrase)) {
+        match all.get(..usize::from(reason.phrase())) {
             Some(phrase) if phrase.is_ascii() => phrase,
             _ => all.split(REMARK_SEPARATOR).next().unwrap_or_default(),
         }

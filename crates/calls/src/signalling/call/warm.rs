@@ -15,9 +15,8 @@ impl Call {
 
     /// Of what lies elsewhere, when the call itself is there.
     pub fn warm_further(&self) -> u64 {
-        let message = self.messages.last().map_or(0, |m| m.packet ^ u64::from(m.status));
         let text = self.texts.as_bytes().last().copied().unwrap_or(0);
-        message ^ u64::from(text)
+        self.messages.warm() ^ u64::from(text)
     }
 
     /// Of what a message with SDP needs besides.
