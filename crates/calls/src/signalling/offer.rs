@@ -1,7 +1,7 @@
 //! What SDP says about media, told to the lanes: offers and answers alike (RFC 3264).
 
 use super::facts::{PartyMedia, Said};
-use super::negotiation::Offered;
+use super::negotiation::Read;
 use super::{Incoming, REMARK_SEPARATOR, SignallingCounters, call::Call};
 use crate::limits::ENDPOINTS_PER_CALL_MAX;
 use crate::media::{Announcement, Notice, Numbered};
@@ -234,7 +234,7 @@ impl Offer<'_> {
         let audio =
             Audio { index: 0, endpoint: Some(endpoint), direction: section.direction, trickles, ice: section.ice };
         let Some(rtp) = &section.rtp else { return self.note_audio(call, &[audio], false) };
-        self.negotiate(call, maps, &[Offered::new(rtp.kind, section.payload_types, &rtp.payloads)]);
+        self.negotiate(call, maps, &[Read::new(rtp.kind, section.payload_types, &rtp.payloads)]);
         self.note_audio(call, &[audio], false);
         for end in own_endpoints(Some(endpoint), self.from) {
             self.tell(call, end, rtp, notices);
@@ -255,8 +255,8 @@ impl Offer<'_> {
             session.media.iter().filter_map(|media| Some((media, maps.rtp(media)?))).collect();
         let is_used = |(media, _): &&(&sdp::Media<'_>, Rtp)| !media.is_refused() || is_bundled(session, media);
         let used = sections.iter().filter(is_used);
-        let offered: SmallVec<[Offered; 2]> =
-            used.map(|(media, rtp)| Offered::new(rtp.kind, payload_types(media), &rtp.payloads)).collect();
+        let offered: SmallVec<[Read<'_>; 2]> =
+            used.map(|(media, rtp)| Read::new(rtp.kind, payload_types(media), &rtp.payloads)).collect();
         self.negotiate(call, maps, &offered);
         let fax = self.note_fax(call, session);
         call.facts.parties[self.side()].over_tcp |= session.media.iter().any(is_over_tcp);
@@ -307,7 +307,7 @@ impl Offer<'_> {
     }
 
     /// What it says of codecs: offered, or accepted of what the other side offered.
-    fn negotiate(&self, call: &mut Call, maps: &mut PayloadMaps, sections: &[Offered]) {
+    fn negotiate(&self, call: &mut Call, maps: &mut PayloadMaps, sections: &[Read<'_>]) {
         let types = sections.iter().fold(0, |all, s| all | s.types);
         let (side, Call { facts, negotiation, .. }) = (self.side(), call);
         let own = &mut facts.parties[side];
