@@ -163,6 +163,12 @@ enum Seen {
 }
 
 impl Call {
+    /// Memory for a call where there is none of one that has ended.
+    #[inline(never)]
+    pub fn fresh() -> Box<Call> {
+        Box::default()
+    }
+
     /// Makes it a call that begins with this message, in the memory of one that was closed.
     pub fn begin(
         &mut self,

@@ -116,6 +116,7 @@ impl Facts {
         self.parties.iter().fold(self.changes.len() as u64, |sum, p| sum ^ said(p))
     }
 
+    #[cold]
     pub(super) fn repeat_request(&mut self, method: Method, cseq: u32) {
         let method = method as u8;
         self.request_repeats = self.request_repeats.saturating_add(1);

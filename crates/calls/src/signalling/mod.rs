@@ -445,7 +445,7 @@ impl Signalling {
         }
         let serial = self.next_serial;
         self.next_serial += 1;
-        let mut call = self.spare.pop().unwrap_or_default();
+        let mut call = self.spare.pop().unwrap_or_else(Call::fresh);
         call.begin((serial, hash), (call_id, message), from, told, self.timeline.clock_ns(from.at_ns));
         match told.begins {
             true => self.counters.calls += 1,

@@ -241,6 +241,8 @@ impl Offer<'_> {
         }
     }
 
+    /// Of a body that is not a usual one, or whose section is read for the first time.
+    #[inline(never)]
     fn announce_session(
         &self,
         session: &sdp::Session<'_>,
