@@ -1,5 +1,5 @@
-//! Reading a little of calls that will be needed soon, of each step of the way to them for all before the next one: then
-//! the waits for the memory overlap.
+//! Reading a little of calls that will be needed soon, of each step of the way to them for all of them before the next
+//! one: then the waits for the memory overlap.
 
 use super::call::Call;
 use super::{Incoming, Seek, Signalling};
