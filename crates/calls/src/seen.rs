@@ -93,18 +93,20 @@ impl Seen {
 
     /// Whether media from or to the network of this address was seen by then.
     pub fn passes(&self, address: Address, until_ns: i64) -> bool {
-        self.networks.get(&Network::of(address)).is_some_and(|known| {
-            let received = known.received.iter().flatten().any(|(at_ns, _)| *at_ns <= until_ns);
-            received || known.sends_by(until_ns)
-        })
+        !self.networks.is_empty()
+            && self.networks.get(&Network::of(address)).is_some_and(|known| {
+                let received = known.received.iter().flatten().any(|(at_ns, _)| *at_ns <= until_ns);
+                received || known.sends_by(until_ns)
+            })
     }
 
     /// Whether [`ONE_SIDED_MIN`] streams to the network of this address were seen by then, and none from it.
     pub fn is_one_sided(&self, address: Address, until_ns: i64) -> bool {
-        self.networks.get(&Network::of(address)).is_some_and(|known| {
-            let received = known.received.iter().all(|r| r.is_some_and(|(at_ns, _)| at_ns <= until_ns));
-            received && !known.sends_by(until_ns)
-        })
+        !self.networks.is_empty()
+            && self.networks.get(&Network::of(address)).is_some_and(|known| {
+                let received = known.received.iter().all(|r| r.is_some_and(|(at_ns, _)| at_ns <= until_ns));
+                received && !known.sends_by(until_ns)
+            })
     }
 }
 

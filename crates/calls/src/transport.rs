@@ -191,8 +191,10 @@ impl<T: TakeMessages> Transport<T> {
                 continue;
             };
             let from = in_datagram(packet, datagram, octets);
-            if let Some(message) = sip::scan(from.octets, !from.cut) {
-                group.push((from, message));
+            // Scanned where it stays: a message is too large to be copied for nothing.
+            group.push((from, sip::Message::blank()));
+            if !group.last_mut().is_some_and(|(from, message)| message.scan(from.octets, !from.cut)) {
+                group.pop();
             }
         }
         self.taker.messages(&mut group);

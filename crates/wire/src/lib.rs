@@ -58,7 +58,7 @@ pub mod sctp_reassembly;
 mod slip;
 mod sll;
 pub mod snmp;
-mod swar;
+pub mod swar;
 pub mod tcp;
 pub mod tcp_reassembly;
 mod teredo;

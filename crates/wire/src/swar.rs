@@ -32,7 +32,7 @@ pub(crate) const fn before(marks: u64) -> usize {
 
 /// The first place that has this octet.
 #[inline(always)]
-pub(crate) fn find(octets: &[u8], octet: u8) -> Option<usize> {
+pub fn find(octets: &[u8], octet: u8) -> Option<usize> {
     let mut rest = octets;
     while let Some((chunk, behind)) = rest.split_first_chunk::<16>() {
         // Without a way out in the middle the compiler makes one comparison of sixteen octets of it.
@@ -48,7 +48,7 @@ pub(crate) fn find(octets: &[u8], octet: u8) -> Option<usize> {
 
 /// The same for texts that are expected to have it within their first eight octets, or not to have sixteen.
 #[inline]
-pub(crate) fn find_soon(octets: &[u8], octet: u8) -> Option<usize> {
+pub fn find_soon(octets: &[u8], octet: u8) -> Option<usize> {
     let mut rest = octets;
     while let Some((chunk, behind)) = rest.split_first_chunk::<8>() {
         let marks = mark(u64::from_le_bytes(*chunk), octet);
@@ -61,19 +61,35 @@ pub(crate) fn find_soon(octets: &[u8], octet: u8) -> Option<usize> {
 }
 
 /// The first place that has one of two octets.
-#[inline]
-pub(crate) fn find_either(octets: &[u8], one: u8, other: u8) -> Option<usize> {
+#[inline(always)]
+pub fn find_either(octets: &[u8], one: u8, other: u8) -> Option<usize> {
+    // What is marked falsely lies above what is marked rightly, in either.
+    let marks = |word| mark(word, one) | mark(word, other);
     let mut rest = octets;
-    while let Some((chunk, behind)) = rest.split_first_chunk::<8>() {
-        let word = u64::from_le_bytes(*chunk);
-        // What is marked falsely lies above what is marked rightly, in either.
-        let marks = mark(word, one) | mark(word, other);
+    while let Some((chunk, behind)) = rest.split_first_chunk::<16>() {
+        if chunk.iter().fold(false, |any, o| any | (*o == one) | (*o == other)) {
+            let low = marks(word(chunk, 0)?);
+            let n = if low != 0 { before(low) } else { 8 + before(marks(word(chunk, 8)?)) };
+            return Some(octets.len() - rest.len() + n);
+        }
+        rest = behind;
+    }
+    if let Some((chunk, behind)) = rest.split_first_chunk::<8>() {
+        let marks = marks(u64::from_le_bytes(*chunk));
         if marks != 0 {
             return Some(octets.len() - rest.len() + before(marks));
         }
         rest = behind;
     }
-    rest.iter().position(|o| *o == one || *o == other).map(|n| octets.len() - rest.len() + n)
+    if rest.is_empty() {
+        return None;
+    }
+    // A look at the last eight octets is a look at the rest, and at some where there is none.
+    if let Some(chunk) = octets.last_chunk::<8>() {
+        let marks = marks(u64::from_le_bytes(*chunk));
+        return (marks != 0).then(|| octets.len() - chunk.len() + before(marks));
+    }
+    rest.iter().position(|o| *o == one || *o == other)
 }
 
 /// The first place that has a space or a control character; octets from 128 on are none.

@@ -79,10 +79,10 @@ struct CallMedia {
 
 impl CallMedia {
     /// Of a call that announces its first endpoint.
-    fn new(a: &Announcement) -> Self {
+    fn new(a: &Announcement, payloads: Arc<PayloadMap>) -> Self {
         CallMedia {
             endpoints: smallvec![a.endpoint],
-            spoken: smallvec![(a.party, a.kind, a.payloads.clone())],
+            spoken: smallvec![(a.party, a.kind, payloads)],
             ..CallMedia::without(a.id, a.at_ns)
         }
     }
@@ -101,9 +101,9 @@ impl CallMedia {
     }
 
     /// Adds what it announces further.
-    fn add(&mut self, a: &Announcement) {
+    fn add(&mut self, a: &Announcement, payloads: Arc<PayloadMap>) {
         self.spoken.retain(|(party, kind, _)| (*party, *kind) != (a.party, a.kind));
-        self.spoken.push((a.party, a.kind, a.payloads.clone()));
+        self.spoken.push((a.party, a.kind, payloads));
         if !self.endpoints.contains(&a.endpoint) {
             self.endpoints.push(a.endpoint);
         }
@@ -137,27 +137,29 @@ impl Directory {
     /// Learns an endpoint that no call names, as nearly always. False if one does: then nothing is learned, and streams
     /// may change hands.
     pub fn announce_first(&mut self, a: &Announcement) -> bool {
+        // To share a map waits until all that was written before has reached the memory, and the tables are far away.
+        let (mapping, payloads) = (Mapping::new(a), a.payloads.clone());
         let Entry::Vacant(place) = self.by_endpoint.entry(a.endpoint) else { return false };
-        place.insert(smallvec![Mapping::new(a)]);
-        self.add(a);
+        place.insert(smallvec![mapping]);
+        self.add(a, payloads);
         true
     }
 
     /// Notes what a call announces.
-    fn add(&mut self, a: &Announcement) {
+    fn add(&mut self, a: &Announcement, payloads: Arc<PayloadMap>) {
         // What is not there yet is put in whole: to look at a thing that was just written is to wait for the memory.
         match self.calls.entry(a.serial) {
-            Entry::Occupied(mut call) => call.get_mut().add(a),
+            Entry::Occupied(mut call) => call.get_mut().add(a, payloads),
             Entry::Vacant(place) => {
-                place.insert(CallMedia::new(a));
+                place.insert(CallMedia::new(a, payloads));
             }
         }
     }
 
     /// Learns an endpoint; forgets it of calls that are over.
     pub fn announce(&mut self, a: &Announcement) {
-        self.add(a);
         let mut mapping = Mapping::new(a);
+        self.add(a, a.payloads.clone());
         let mut mappings = match self.by_endpoint.entry(a.endpoint) {
             Entry::Occupied(mappings) => mappings,
             Entry::Vacant(place) => {

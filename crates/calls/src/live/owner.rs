@@ -214,9 +214,10 @@ fn take(signalling: &mut Signalling, told: &Told, items: &[Item], epoch: &mut Ep
             match item.what {
                 What::Message { src, dst, stream, cut, whole } => {
                     let Item { at_ns, number, offset, file, .. } = *item;
-                    if let Some(message) = sip::scan(octets, whole) {
-                        let incoming = Incoming { at_ns, number, offset, file, src, dst, stream, cut, octets };
-                        group.push((incoming, message));
+                    let incoming = Incoming { at_ns, number, offset, file, src, dst, stream, cut, octets };
+                    group.push((incoming, sip::Message::blank()));
+                    if !group.last_mut().is_some_and(|(_, message)| message.scan(octets, whole)) {
+                        group.pop();
                     }
                 }
                 What::Rtcp(datagram) => {

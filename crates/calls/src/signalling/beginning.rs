@@ -97,6 +97,7 @@ impl Call {
 
     /// Takes an ACK or a BYE where responses were seen, but none that ends the INVITE: the tap may have lost the 2xx.
     /// An ACK of its own transaction says so, and then a BYE.
+    #[cold]
     pub fn misses_answer(&mut self, told: &Told<'_>, at_ns: i64) {
         let pending = self.invites.pending() != Pending::Nothing;
         if told.tags.to == 0 || self.beginning.joined || self.is_one_sided() || !pending {

@@ -22,10 +22,13 @@ use trunkline_store::row::{self, CallState, Direction, Hangup, Ladder};
 use trunkline_wire::Endpoint;
 use trunkline_wire::sip::{Header, Message, Method, StartLine};
 
+mod messages;
+mod warm;
+
+use messages::Messages;
+
 /// Octets of remarks that a usual call has: two SDP bodies in brief and some reason phrases.
 const TEXTS_USUAL: usize = 256;
-/// Messages of a usual call.
-const MESSAGES_USUAL: usize = 8;
 /// Octets of names that a usual call has.
 const NAMES_USUAL: usize = 256;
 
@@ -64,13 +67,30 @@ impl Names {
     }
 }
 
-/// A call in progress. What each message needs comes first, so that it shares few lines of the cache.
+/// A call in progress. What each message needs comes last and in one piece, so that it shares few lines of the cache
+/// and those that lie side by side; before it what SDP needs, and first what only its beginning and its end need.
 ///
 /// Its memory outlives it: of some ten thousand calls that are up, each is far from any cache, and the next call had
 /// better take the memory of one that has just ended ([`Call::begin`], [`Call::close`]).
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Call {
+    names: Names,
+    /// Numbers beside those of From and To.
+    numbers: Numbers,
+    start_ns: i64,
+    dst: Endpoint,
+    /// Its identifier.
+    pub id: Id,
+    /// Endpoints that were announced, by whom and with which payload map, so that a repeated SDP is not announced
+    /// again.
+    pub announced: SmallVec<[(Endpoint, Direction, usize, bool); 2]>,
+    /// What was agreed about audio on each hop.
+    pub talk: Talk,
+    /// Offers, to be laid against answers.
+    pub negotiation: Negotiation,
+    /// What verdicts want to know, above all what its media was said to be.
+    pub facts: Facts,
     /// Hash of its Call-ID, to find it in the table again.
     pub hash: u64,
     /// Its number in this run.
@@ -80,61 +100,55 @@ pub struct Call {
     last_ns: i64,
     /// Status of the first 2xx to INVITE; 0 if none.
     accepted: u16,
-    /// Octets of the reason phrase of the last message that was kept.
-    phrase: u16,
     bye_answered: bool,
     hangup: Hangup,
+    /// It has announced something.
+    pub announces: bool,
+    src: Endpoint,
+    /// Messages that were not kept because there were too many.
+    not_kept: u32,
+    /// What is said of the last message that was kept.
+    last: Reason,
+    bye_ns: Option<i64>,
+    ringing_ns: Option<i64>,
+    pub(super) answer_ns: Option<i64>,
     /// What is known of its beginning and answer where they were not seen.
     pub beginning: Beginning,
-    bye_ns: Option<i64>,
+    /// The text of the 2xx.
+    reason: Reason,
     /// What counts until it is accepted.
     pub invites: Invites,
     /// The last INVITEs within a dialog.
     pub reinvites: Numbered,
     dialogs: Dialogs,
-    pub(super) messages: Vec<row::Message>,
+    pub(super) messages: Messages,
     /// Texts of the messages.
     texts: String,
-    not_kept: u32,
-    /// What is said of the last of them that was kept.
-    last_text: (u32, u16),
-    /// The hosts of its messages.
-    pub(super) hosts: SmallVec<[Endpoint; 4]>,
     /// Hash of hop, transaction and tags per message: equal hashes are retransmissions.
     prints: SmallVec<[u32; 8]>,
     files: SmallVec<[u32; 2]>,
-    /// What verdicts want to know, above all what its media was said to be.
-    pub facts: Facts,
-    ringing_ns: Option<i64>,
-    pub(super) answer_ns: Option<i64>,
-    /// The text of the 2xx.
-    reason: Reason,
-    start_ns: i64,
-    src: Endpoint,
-    dst: Endpoint,
-    /// Its identifier.
-    pub id: Id,
-    /// Endpoints that were announced, by whom and with which payload map, so that a repeated SDP is not announced
-    /// again.
-    pub announced: SmallVec<[(Endpoint, Direction, usize, bool); 2]>,
-    /// The lanes know of names that it has for the checks of ICE.
-    pub ice_named: bool,
-    /// Offers, to be laid against answers.
-    pub negotiation: Negotiation,
-    /// What was agreed about audio on each hop.
-    pub talk: Talk,
-    names: Names,
-    /// Numbers beside those of From and To.
-    numbers: Numbers,
+    /// The hosts of its messages.
+    pub(super) hosts: SmallVec<[Endpoint; 4]>,
 }
 
-/// A reason phrase in the ladder's texts.
+/// A reason phrase in the ladder's texts: where it lies with what else is said of its message, and how many octets it
+/// has alone. One word, because what was just written in parts cannot be read as a whole before all that was written
+/// before has reached the memory.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reason {
-    /// Where it lies, with what else is said of its message.
-    text: (u32, u16),
-    /// Octets of it alone.
-    phrase: u16,
+pub struct Reason(u64);
+
+impl Reason {
+    fn new((start, octets): (u32, u16), phrase: u16) -> Self {
+        Reason(u64::from(start) | u64::from(octets) << 32 | u64::from(phrase) << 48)
+    }
+
+    fn text(self) -> (u32, u16) {
+        (self.0 as u32, (self.0 >> 32) as u16)
+    }
+
+    fn phrase(self) -> u16 {
+        (self.0 >> 48) as u16
+    }
 }
 
 /// Whether a message came before on its hop.
@@ -149,6 +163,12 @@ enum Seen {
 }
 
 impl Call {
+    /// Memory for a call where there is none of one that has ended.
+    #[inline(never)]
+    pub fn fresh() -> Box<Call> {
+        Box::default()
+    }
+
     /// Makes it a call that begins with this message, in the memory of one that was closed.
     pub fn begin(
         &mut self,
@@ -161,7 +181,7 @@ impl Call {
         self.forget();
         self.names.text.reserve(NAMES_USUAL);
         self.names.read(call_id, message);
-        self.messages.reserve(MESSAGES_USUAL);
+        self.messages.make_ready();
         self.texts.reserve(TEXTS_USUAL);
         (self.hash, self.serial) = (hash, serial);
         (self.start_ns, self.last_ns) = (from.at_ns, from.at_ns);
@@ -176,9 +196,9 @@ impl Call {
         let Call { hash, serial, deadline_ns, last_ns, start_ns, src, dst, id, .. } = self;
         (*hash, *serial, *deadline_ns, *last_ns, *start_ns) = (0, 0, 0, 0, 0);
         (*src, *dst, *id) = Default::default();
-        let Call { accepted, phrase, not_kept, last_text, reason, bye_answered, hangup, beginning, .. } = self;
-        (*accepted, *phrase, *not_kept, *bye_answered, *hangup) = (0, 0, 0, false, Hangup::None);
-        (*last_text, *reason, *beginning) = Default::default();
+        let Call { accepted, not_kept, last, reason, bye_answered, hangup, beginning, announces, .. } = self;
+        (*accepted, *not_kept, *bye_answered, *hangup) = (0, 0, false, Hangup::None);
+        (*last, *reason, *beginning, *announces) = Default::default();
         let Call { bye_ns, ringing_ns, answer_ns, .. } = self;
         (*bye_ns, *ringing_ns, *answer_ns) = (None, None, None);
         let Call {
@@ -189,7 +209,6 @@ impl Call {
             files,
             facts,
             announced,
-            ice_named,
             names,
             invites,
             dialogs,
@@ -199,7 +218,6 @@ impl Call {
             numbers,
             ..
         } = self;
-        *ice_named = false;
         negotiation.clear();
         talk.clear();
         invites.clear();
@@ -210,39 +228,11 @@ impl Call {
         hosts.clear();
         prints.clear();
         files.clear();
-        *facts = Facts::default();
+        // Whoever closed it took them.
+        debug_assert_eq!(*facts, Facts::default());
         announced.clear();
         names.text.clear();
         numbers.clear();
-    }
-
-    /// The lanes know of it.
-    pub fn is_told(&self) -> bool {
-        self.ice_named || !self.announced.is_empty()
-    }
-
-    /// Reads a little of each line of the cache that the next message, or the close, will need.
-    pub fn warm(&self) -> u64 {
-        let hosts = self.hosts.first().map_or(0, |h| u64::from(h.port));
-        let prints = self.prints.first().copied().unwrap_or(0) ^ self.files.first().copied().unwrap_or(0);
-        let announced = self.announced.iter().fold(0, |sum, (e, ..)| sum ^ u64::from(e.port));
-        let times = self.hash ^ self.start_ns as u64 ^ self.ringing_ns.unwrap_or(0) as u64;
-        let texts = self.texts.len() as u64 ^ u64::from(self.names.ends[4]) ^ u64::from(self.reason.phrase);
-        hosts ^ u64::from(prints) ^ announced ^ times ^ texts ^ self.facts.warm()
-    }
-
-    /// The same of what lies elsewhere, when the call itself is there.
-    pub fn warm_further(&self) -> u64 {
-        let message = self.messages.last().map_or(0, |m| m.packet ^ u64::from(m.status));
-        let text = self.texts.as_bytes().last().copied().unwrap_or(0);
-        message ^ u64::from(text)
-    }
-
-    /// The same of what only the close needs.
-    pub fn warm_to_close(&self) -> u64 {
-        let messages = self.messages.iter().fold(0, |sum, m| sum ^ m.packet);
-        let lines = |text: &str| text.as_bytes().chunks(64).fold(0, |sum, line| sum ^ line[0]);
-        messages ^ u64::from(lines(&self.texts) ^ lines(&self.names.text))
     }
 
     /// Its Call-ID.
@@ -366,7 +356,7 @@ impl Call {
             return;
         }
         let at_ns = from.at_ns;
-        let reason = Reason { text: self.last_text, phrase: self.phrase };
+        let reason = self.last;
         if matches!(status, 180 | 183) && self.ringing_ns.is_none() {
             self.ringing_ns = Some(at_ns);
         }
@@ -399,8 +389,7 @@ impl Call {
         }
         let file = self.file(from.file);
         let text = self.text(text);
-        self.last_text = text;
-        self.phrase = if text.1 == 0 { 0 } else { remark.phrase };
+        self.last = Reason::new(text, if text.1 == 0 { 0 } else { remark.phrase });
         let flag = |on: bool, flag: u8| if on { flag } else { 0 };
         self.messages.push(row::Message {
             at_ns: from.at_ns,
@@ -569,8 +558,7 @@ impl Call {
 
     /// Its ladder. What is as large as usual is copied and its memory kept, what is larger is given away.
     fn take_ladder(&mut self) -> Ladder {
-        let large = self.messages.len() > MESSAGES_USUAL;
-        let messages = if large { core::mem::take(&mut self.messages) } else { self.messages.as_slice().to_vec() };
+        let messages = self.messages.take();
         let large = self.texts.len() > TEXTS_USUAL;
         let texts = if large { core::mem::take(&mut self.texts) } else { self.texts.as_str().to_owned() };
         if self.names.text.len() > NAMES_USUAL {
@@ -590,9 +578,10 @@ impl Call {
 
     /// The text of a reason phrase. One that has the separator in it ends there.
     fn phrase(&self, reason: Reason) -> &str {
-        let (begin, octets) = (reason.text.0 as usize, usize::from(reason.text.1));
+        let (start, octets) = reason.text();
+        let (begin, octets) = (start as usize, usize::from(octets));
         let all = self.texts.get(begin..begin + octets).unwrap_or_default();
-        match all.get(..usize::from(reason.phrase)) {
+        match all.get(..usize::from(reason.phrase())) {
             Some(phrase) if phrase.is_ascii() => phrase,
             _ => all.split(REMARK_SEPARATOR).next().unwrap_or_default(),
         }

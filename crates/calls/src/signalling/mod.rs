@@ -22,6 +22,7 @@ mod troubles;
 mod unreached;
 mod up;
 mod usual;
+mod warm;
 
 pub use facts::{Change, Facts, PartyMedia, Said};
 pub use remark::REMARK_SEPARATOR;
@@ -268,9 +269,7 @@ impl Signalling {
             known ^= u64::from(seek.at.is_none() && self.call_ids.contains(&seek.hash));
         }
         core::hint::black_box(known);
-        let at = sought.iter().filter_map(|seek| seek.at);
-        self.warm(at.clone(), Call::warm);
-        self.warm(at, Call::warm_further);
+        self.warm_for(messages, &sought);
         // Who reads all of them before the first is handled finds the code for it in the cache.
         let mut told: Vec<Told<'_>> = Vec::with_capacity(messages.len());
         for ((_, message), seek) in messages.iter().zip(&sought) {
@@ -281,12 +280,6 @@ impl Signalling {
         }
         self.sought = sought;
         messages.clear();
-    }
-
-    /// Reads a little of calls that will be needed soon.
-    fn warm(&self, at: impl Iterator<Item = u32>, what: fn(&Call) -> u64) {
-        let calls = at.filter_map(|at| self.call(at));
-        core::hint::black_box(calls.fold(0, |sum, call| sum ^ what(call)));
     }
 
     /// Takes one message that is scanned already.
@@ -437,7 +430,7 @@ impl Signalling {
         }
         let until = call.until_ns();
         self.up.turn(before.is_none(), until.is_none());
-        if until != before && call.is_told() {
+        if until != before && call.announces {
             // An unended call has no end; a retry after a challenge takes the end back.
             let notice = Notice::Until { serial: call.serial, at_ns: until.unwrap_or(i64::MAX) };
             self.output.notices.push(Numbered { number: from.number, at_ns: from.at_ns, notice });
@@ -452,7 +445,7 @@ impl Signalling {
         }
         let serial = self.next_serial;
         self.next_serial += 1;
-        let mut call = self.spare.pop().unwrap_or_default();
+        let mut call = self.spare.pop().unwrap_or_else(Call::fresh);
         call.begin((serial, hash), (call_id, message), from, told, self.timeline.clock_ns(from.at_ns));
         match told.begins {
             true => self.counters.calls += 1,
@@ -483,24 +476,13 @@ impl Signalling {
         (self.number, self.now_ns) = (u64::MAX, i64::MAX);
         let mut due = core::mem::take(&mut self.due);
         while self.next_due(now_ns, &mut due) {
-            self.warm(due.iter().copied(), Call::warm);
-            self.warm(due.iter().copied(), Call::warm_to_close);
-            self.warm_known(&due);
+            self.warm_due(&due);
             for at in &due {
                 self.is_due(*at, now_ns);
             }
         }
         self.due = due;
         self.transactions.tick(now_ns, &mut self.output);
-    }
-
-    /// Reads a little of where the table of Call-IDs has these calls.
-    fn warm_known(&self, calls: &[u32]) {
-        let found = |at: &u32| {
-            let call = self.slots[*at as usize].call.as_ref()?;
-            self.by_call_id.find(call.hash, |known| known.at == *at)
-        };
-        core::hint::black_box(calls.iter().filter_map(found).fold(0, |sum, known| sum ^ known.octets));
     }
 
     /// The next calls whose entry's time has come; whether there are any.
@@ -577,7 +559,7 @@ impl Signalling {
         self.free.push(at);
         self.up.turn(call.until_ns().is_none(), false);
         let serial = call.serial;
-        if call.is_told() {
+        if call.announces {
             let (number, at_ns) = (self.number, self.now_ns);
             self.output.notices.push(Numbered { number, at_ns, notice: Notice::Release { serial } });
         }

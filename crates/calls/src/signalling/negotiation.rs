@@ -15,17 +15,24 @@ use trunkline_wire::{Endpoint, sdp};
 
 /// What a media section says of codecs.
 #[derive(Clone, Debug)]
-pub struct Offered {
+pub struct Offered<P = Arc<PayloadMap>> {
     kind: sdp::Kind,
     /// Its payload types, a bit each.
     pub types: u128,
-    payloads: Arc<PayloadMap>,
+    payloads: P,
 }
 
-impl Offered {
+/// The same while it is read: nothing of it is kept yet.
+pub type Read<'a> = Offered<&'a Arc<PayloadMap>>;
+
+impl<'a> Read<'a> {
     /// Of one media section.
-    pub fn new(kind: sdp::Kind, types: u128, payloads: &Arc<PayloadMap>) -> Self {
-        Offered { kind, types, payloads: payloads.clone() }
+    pub fn new(kind: sdp::Kind, types: u128, payloads: &'a Arc<PayloadMap>) -> Self {
+        Offered { kind, types, payloads }
+    }
+
+    fn kept(&self) -> Offered {
+        Offered { kind: self.kind, types: self.types, payloads: self.payloads.clone() }
     }
 }
 
@@ -49,6 +56,12 @@ impl Negotiation {
         self.invites.clear();
     }
 
+    /// Reads a little of each line of the cache that it takes.
+    pub(super) fn warm(&self) -> u64 {
+        let offers = self.offers.iter().fold(0, |sum, (_, offer)| sum ^ offer.types as u64);
+        offers ^ self.audio.len() as u64 ^ u64::from(self.invites.is_empty())
+    }
+
     /// Gives memory back that is more than a usual call needs.
     pub fn shrink(&mut self) {
         if self.offers.spilled() {
@@ -57,23 +70,23 @@ impl Negotiation {
     }
 
     /// A side offers these.
-    pub fn offer(&mut self, by: Direction, sections: &[Offered]) {
+    pub fn offer(&mut self, by: Direction, sections: &[Read<'_>]) {
         for section in sections {
             let same = |(side, known): &(Direction, Offered)| {
-                *side == by && known.types == section.types && Arc::ptr_eq(&known.payloads, &section.payloads)
+                *side == by && known.types == section.types && Arc::ptr_eq(&known.payloads, section.payloads)
             };
             if !self.offers.iter().any(same) && self.offers.len() < OFFERS_PER_CALL_MAX {
-                self.offers.push((by, section.clone()));
+                self.offers.push((by, section.kept()));
             }
         }
     }
 
     /// A side answers with these: which types of the other side's offers stand for them.
-    pub fn accepted(&self, by: Direction, answers: &[Offered], maps: &mut PayloadMaps) -> u128 {
+    pub fn accepted(&self, by: Direction, answers: &[Read<'_>], maps: &mut PayloadMaps) -> u128 {
         let mut types = 0;
         for (_, offer) in self.offers.iter().filter(|(side, _)| *side != by) {
             for answer in answers.iter().filter(|answer| answer.kind == offer.kind) {
-                types |= maps.in_common((&offer.payloads, offer.types), (&answer.payloads, answer.types));
+                types |= maps.in_common((&offer.payloads, offer.types), (answer.payloads, answer.types));
             }
         }
         types

@@ -1,7 +1,7 @@
 //! What SDP says about media, told to the lanes: offers and answers alike (RFC 3264).
 
 use super::facts::{PartyMedia, Said};
-use super::negotiation::Offered;
+use super::negotiation::Read;
 use super::troubles::{Narrowed, NoAnswer};
 use super::{Incoming, REMARK_SEPARATOR, SignallingCounters, call::Call};
 use crate::limits::ENDPOINTS_PER_CALL_MAX;
@@ -240,7 +240,7 @@ impl Offer<'_> {
         let audio =
             Audio { index: 0, endpoint: Some(endpoint), direction: section.direction, trickles, ice: section.ice };
         let Some(rtp) = &section.rtp else { return self.note_audio(call, &[audio], false) };
-        self.negotiate(call, maps, &[Offered::new(rtp.kind, section.payload_types, &rtp.payloads)]);
+        self.negotiate(call, maps, &[Read::new(rtp.kind, section.payload_types, &rtp.payloads)]);
         self.note_audio(call, &[audio], false);
         for end in own_endpoints(Some(endpoint), self.from) {
             self.tell(call, end, rtp, notices);
@@ -248,6 +248,8 @@ impl Offer<'_> {
         self.tell_names(call, section.ice_name, notices);
     }
 
+    /// Of a body that is not a usual one, or whose section is read for the first time.
+    #[inline(never)]
     fn announce_session(
         &self,
         session: &sdp::Session<'_>,
@@ -262,8 +264,8 @@ impl Offer<'_> {
             session.media.iter().filter_map(|media| Some((media, maps.rtp(media)?))).collect();
         let is_used = |(media, _): &&(&sdp::Media<'_>, Rtp)| !media.is_refused() || is_bundled(session, media);
         let used = sections.iter().filter(is_used);
-        let offered: SmallVec<[Offered; 2]> =
-            used.map(|(media, rtp)| Offered::new(rtp.kind, payload_types(media), &rtp.payloads)).collect();
+        let offered: SmallVec<[Read<'_>; 2]> =
+            used.map(|(media, rtp)| Read::new(rtp.kind, payload_types(media), &rtp.payloads)).collect();
         self.negotiate(call, maps, &offered);
         self.note_refusal(call, !session.media.is_empty() && session.media.iter().all(|media| media.port == 0));
         let fax = self.note_fax(call, session);
@@ -319,7 +321,7 @@ impl Offer<'_> {
     }
 
     /// What it says of codecs: offered, or accepted of what the other side offered.
-    fn negotiate(&self, call: &mut Call, maps: &mut PayloadMaps, sections: &[Offered]) {
+    fn negotiate(&self, call: &mut Call, maps: &mut PayloadMaps, sections: &[Read<'_>]) {
         let types = sections.iter().fold(0, |all, s| all | s.types);
         let (side, Call { facts, negotiation, .. }) = (self.side(), call);
         let own = &mut facts.parties[side];
@@ -393,7 +395,7 @@ impl Offer<'_> {
     fn tell_names(&self, call: &mut Call, names: impl IntoIterator<Item = u64>, notices: &mut Vec<Numbered>) {
         let (number, at_ns) = (self.from.number, self.from.at_ns);
         for name in names.into_iter().take(ICE_NAMES_MAX) {
-            call.ice_named = true;
+            call.announces = true;
             let named = IceName { serial: call.serial, id: call.id, party: self.sender, at_ns, name };
             let notice = Notice::Named(Box::new(named));
             notices.push(Numbered { number, at_ns, notice });
@@ -408,6 +410,7 @@ impl Offer<'_> {
             return;
         }
         call.announced.push(key);
+        call.announces = true;
         let announcement = Announcement {
             serial: call.serial,
             id: call.id,

@@ -3,6 +3,7 @@
 
 use super::push_lossy;
 use trunkline_wire::sip::{CSeq, Header, Message, Method, NameAddr, Scheme, StartLine, grammar};
+use trunkline_wire::swar;
 
 /// Number of CSeq, if it can be read, and the method: of a request its own, of a response that of CSeq.
 pub fn cseq_and_method(message: &Message<'_>) -> (Option<u32>, Method) {
@@ -55,8 +56,7 @@ pub fn tag(value: &[u8]) -> Option<&[u8]> {
             return Some(None);
         }
         let text = behind.strip_prefix(b";tag=")?;
-        // A tag is short: no search pays.
-        let tag = match text.iter().position(|o| matches!(o, b';' | b'"')) {
+        let tag = match swar::find_either(text, b';', b'"') {
             Some(end) if text[end] == b';' => &text[..end],
             Some(_) => return None,
             None => text,
@@ -72,10 +72,10 @@ pub fn branch<'a>(message: &Message<'a>) -> Option<&'a [u8]> {
     let via = message.header(Header::Via)?;
     let usual = || {
         // Nothing that could hold a name of that kind stands before the first parameter: no quoted text, no other Via.
-        let first = memchr::memchr2(b';', b',', via)?;
+        let first = swar::find_either(via, b';', b',')?;
         let rest = via[first..].strip_prefix(b";rport").unwrap_or(&via[first..]);
         let text = rest.strip_prefix(b";branch=")?;
-        let branch = &text[..memchr::memchr2(b';', b',', text).unwrap_or(text.len())];
+        let branch = &text[..swar::find_either(text, b';', b',').unwrap_or(text.len())];
         let is_plain = |octet: &u8| !grammar::is_space(*octet) && *octet != b'"';
         (is_plain(branch.first()?) && is_plain(branch.last()?)).then_some(branch)
     };
@@ -122,20 +122,20 @@ fn bracketed(value: &[u8]) -> Option<(&[u8], &[u8])> {
         },
         _ => value,
     };
-    inside(&named[memchr::memchr(b'<', named)? + 1..])
+    inside(&named[swar::find_soon(named, b'<')? + 1..])
 }
 
 /// The same, from behind the opening bracket on.
 #[inline]
 fn inside(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let close = memchr::memchr(b'>', text)?;
+    let close = swar::find(text, b'>')?;
     Some((&text[..close], &text[close + 1..]))
 }
 
 /// A SIP URI up to its parameters, and its user part, if that is to be read as it stands: it has no password, escapes,
 /// parameters and visual separators.
 fn sip_uri(uri: &[u8]) -> Option<(&str, &str)> {
-    let at = memchr::memchr(b'@', uri.strip_prefix(b"sip:")?)?;
+    let at = swar::find_soon(uri.strip_prefix(b"sip:")?, b'@')?;
     let (user, host) = (4..4 + at, 4 + at + 1);
     if uri[user.clone()].iter().any(|o| matches!(o, b'%' | b':' | b';' | b'-' | b'.' | b'(' | b')' | b' ')) {
         return None;

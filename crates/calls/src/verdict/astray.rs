@@ -42,9 +42,13 @@ pub fn to_private_address(case: &Case<'_>) -> Option<Verdict> {
             own.src
         )
     };
+    let found = [of(0), of(1)];
+    if found.iter().all(Option::is_none) {
+        return None;
+    }
     let mut packets = sdp_packets(case);
     let mut show = |streams: [&Stream; 2]| packets.extend(streams.map(|s| s.packet_first));
-    let (kind, text) = match [of(0), of(1)] {
+    let (kind, text) = match found {
         [Some(caller), Some(callee)] => {
             show(caller);
             show(callee);
@@ -73,6 +77,10 @@ fn one_way<'a>(
 /// Both sides were asked to send elsewhere, nothing of either goes there at this tap, and nothing comes any more by the
 /// old way: the media goes directly from phone to phone. Nothing is said about the call.
 pub fn media_left(case: &Case<'_>) -> Option<Verdict> {
+    // Where nothing ever was, nothing has left.
+    if audio::is_bare(case) {
+        return None;
+    }
     let talk = audio::talk_ns(case)?;
     if !audio::is_silent(case, talk) && audio::silent_side(case, talk).is_none() {
         return None;
@@ -81,7 +89,7 @@ pub fn media_left(case: &Case<'_>) -> Option<Verdict> {
     let moved = last.iter().filter(|window| window.moved()).max_by_key(|window| window.from_ns)?;
     let settled_ns = moved.settled_ns();
     let goes_on = |party: usize| talk::streams(case, party).any(|(_, sound)| sound.last_ns > settled_ns);
-    // Both were heard here before: where nothing ever was, nothing has left.
+    // Both were heard here before.
     let was_here = |party: usize| talk::streams(case, party).next().is_some();
     if goes_on(0) || goes_on(1) || !was_here(0) || !was_here(1) || case.tap.elsewhere != [0; 2] {
         return None;

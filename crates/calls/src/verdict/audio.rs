@@ -337,12 +337,17 @@ fn both_expected(case: &Case<'_>) -> bool {
 
 /// Both sides meant to be heard, and none was.
 pub(super) fn is_silent(case: &Case<'_>, talk_ns: i64) -> bool {
-    let all = audio_packets(case);
-    case.media_seen && both_expected(case) && all < HEARD_MIN && !PARTIES.iter().any(|d| heard(case, *d, talk_ns))
+    case.media_seen
+        && both_expected(case)
+        && audio_packets(case) < HEARD_MIN
+        && !PARTIES.iter().any(|d| heard(case, *d, talk_ns))
 }
 
 /// The side that was not heard while the other one was, though it should have been.
 pub(super) fn silent_side(case: &Case<'_>, talk_ns: i64) -> Option<usize> {
+    if is_bare(case) {
+        return None;
+    }
     let silent = match PARTIES.map(|d| heard(case, d, talk_ns)) {
         [false, true] => 0,
         [true, false] => 1,
@@ -360,7 +365,15 @@ fn heard(case: &Case<'_>, direction: Direction, talk_ns: i64) -> bool {
     packets(case, direction) >= HEARD_MIN || sent_by(case, direction).any(sparse)
 }
 
+/// Nothing at all is known to have been sent.
+pub(super) fn is_bare(case: &Case<'_>) -> bool {
+    case.call.streams.is_empty() && case.tap.elsewhere == [0; 2]
+}
+
 pub(super) fn audio_packets(case: &Case<'_>) -> u64 {
+    if is_bare(case) {
+        return 0;
+    }
     [Direction::Caller, Direction::Callee, Direction::Unknown].map(|d| packets(case, d)).iter().sum()
 }
 

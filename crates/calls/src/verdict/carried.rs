@@ -10,6 +10,9 @@ use trunkline_store::row::Verdict;
 /// silence says nothing.
 pub fn media_carried(case: &Case<'_>) -> Option<Verdict> {
     let talk = talk_ns(case)?;
+    if (0..2).all(|party| way(case, party).is_none()) {
+        return None;
+    }
     let is_unseen = audio_packets(case) == 0 && audio_expected(case, 0) && audio_expected(case, 1);
     let (party, way) = match silent_side(case, talk) {
         Some(silent) => Some((silent, way(case, silent)?)),

@@ -158,6 +158,11 @@ pub fn to_be_heard_ns(case: &Case<'_>, listener: usize) -> Option<i64> {
     let answer_ns = case.call.answer_ns.filter(|_| !case.facts.changes_not_kept)?;
     let open_ns =
         |(change, from_ns, to_ns): (&Change, i64, i64)| if is_open(change) { (to_ns - from_ns).max(0) } else { 0 };
+    // What was agreed once, as in most calls, is this party's if its host had a part in it.
+    if let [change] = &case.facts.changes[..] {
+        let is_own = case.facts.hosts[listener].is_none_or(|host| change.hosts.contains(&host));
+        return is_own.then(|| open_ns((change, change.at_ns.max(answer_ns), end_ns(case))));
+    }
     spans(case, listener, answer_ns).map(open_ns).reduce(|sum, next| sum + next)
 }
 
@@ -221,7 +226,8 @@ impl<'a> Hearing<'a> {
         let (tap, speaker) = (case.tap, 1 - listener);
         let whole = case.evidence.len() == case.call.streams.len() && case.call.streams.len() < STREAMS_PER_CALL_MAX;
         let is_elsewhere = tap.elsewhere[speaker] > 0 || tap.one_sided[speaker];
-        if !case.media_seen || !whole || is_elsewhere {
+        // Of nothing at all no rule says when it was heard.
+        if !case.media_seen || !whole || is_elsewhere || audio::is_bare(case) {
             return None;
         }
         let mut windows = windows(case, listener)?;

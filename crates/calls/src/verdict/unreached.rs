@@ -87,8 +87,12 @@ pub fn media(case: &Case<'_>) -> Option<Verdict> {
     let text = |party: usize, u: &Unreached| {
         format!("what the {} sends does not arrive. {}. {}", role(PARTIES[party]), told(&u.what), check(&u.what))
     };
+    let found = [of(0), of(1)];
+    if found.iter().all(Option::is_none) {
+        return None;
+    }
     let mut packets = sdp_packets(case);
-    let (kind, text) = match [of(0), of(1)] {
+    let (kind, text) = match found {
         [Some(caller), Some(callee)] => {
             packets.extend([caller.packet, callee.packet]);
             let both =

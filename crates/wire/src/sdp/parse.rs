@@ -139,8 +139,17 @@ pub(super) fn origin(value: &[u8]) -> Option<Origin<'_>> {
 
 /// Whether an `o=` line has all its parts.
 pub(super) fn is_origin(value: &[u8]) -> bool {
-    origin_parts(value).is_some()
+    // Counted in one octet, which the compiler does for sixteen at a time.
+    if value.len() > usize::from(u8::MAX) {
+        return origin_parts(value).is_some();
+    }
+    let (first, behind) = value.split_first().unwrap_or((&b' ', &[]));
+    let begins = value.iter().zip(behind).fold(0u8, |n, (o, next)| n + u8::from((*o == b' ') & (*next != b' ')));
+    usize::from(begins) + usize::from(*first != b' ') >= ORIGIN_PARTS
 }
+
+/// Parts of an `o=` line (RFC 8866 section 5.2).
+const ORIGIN_PARTS: usize = 6;
 
 /// The first three parts and the address.
 fn origin_parts(value: &[u8]) -> Option<([&[u8]; 3], &[u8])> {

@@ -2,7 +2,7 @@
 
 use super::grammar::{Number, is_space, number};
 use super::header::{HEADERS, Header, HeaderName, recognise, recognise_to_colon};
-use super::{Message, Oddities, Oddity, start_line};
+use super::{Message, Oddities, Oddity, StartLine, start_line};
 use crate::swar;
 
 /// Octets of a message in which header fields are located. What lies behind is passed over with
@@ -18,28 +18,48 @@ pub(super) type Span = (u16, u16);
 /// taken for a header field, because its value may have lost its tail.
 pub fn scan(octets: &[u8], whole: bool) -> Option<Message<'_>> {
     // The place of the result itself: a message is too large to be copied for nothing.
-    let mut scanned = None;
-    let breaks = start_line::line_breaks(octets);
-    if let Some(start) = start_line::parse(&octets[breaks..]) {
-        let message = scanned.insert(Message {
-            octets,
-            start: start.line,
-            headers_start: breaks + start.octets,
-            headers_end: octets.len(),
-            body_start: octets.len(),
-            body_end: octets.len(),
+    let mut scanned = Some(Message::blank());
+    if !scanned.as_mut()?.scan(octets, whole) {
+        return None;
+    }
+    scanned
+}
+
+impl<'a> Message<'a> {
+    /// A place to scan a message into.
+    #[inline]
+    pub fn blank() -> Self {
+        Message {
+            octets: &[],
+            start: StartLine::Response { status: 0, reason: &[] },
+            headers_start: 0,
+            headers_end: 0,
+            body_start: 0,
+            body_end: 0,
             content_length: None,
             seen: 0,
             repeated: 0,
             first: [(0, 0); HEADERS],
-            oddities: start.oddities,
-        });
-        message.oddities.insert_if(breaks > 0, Oddity::LeadingLineBreaks);
-        message.oddities.insert_if(!whole, Oddity::Cut);
-        locate_headers(message, whole);
-        locate_body(message, whole);
+            oddities: Oddities::NONE,
+        }
     }
-    scanned
+
+    /// What [`scan`] does, in the place of another message. False if this is not SIP at all: then the other one is
+    /// still there.
+    pub fn scan(&mut self, octets: &'a [u8], whole: bool) -> bool {
+        let breaks = start_line::line_breaks(octets);
+        let Some(start) = start_line::parse(&octets[breaks..]) else { return false };
+        (self.octets, self.start) = (octets, start.line);
+        self.headers_start = breaks + start.octets;
+        (self.headers_end, self.body_start, self.body_end) = (octets.len(), octets.len(), octets.len());
+        // Where header fields lie that were not seen does not matter.
+        (self.content_length, self.seen, self.repeated, self.oddities) = (None, 0, 0, start.oddities);
+        self.oddities.insert_if(breaks > 0, Oddity::LeadingLineBreaks);
+        self.oddities.insert_if(!whole, Oddity::Cut);
+        locate_headers(self, whole);
+        locate_body(self, whole);
+        true
+    }
 }
 
 #[inline(never)]
@@ -114,12 +134,14 @@ struct UsualLine {
 #[inline]
 fn usual_line(octets: &[u8], at: usize) -> Option<UsualLine> {
     let (header, colon) = recognise_to_colon(octets, at)?;
-    let rest = octets.get(colon + 1..)?;
-    let feed = swar::find(rest, b'\n')?;
-    let (line, behind) = rest.split_at_checked(feed)?;
-    let ([b' ', value @ .., b'\r'], [_, b'!'..=0xff | b'\r' | b'\n', ..]) = (line, behind) else { return None };
-    let plain = *value.first()? > b' ' && *value.last()? > b' ';
-    plain.then_some(UsualLine { header, start: colon + 2, len: value.len(), next: colon + feed + 2 })
+    let start = colon + 2;
+    let len = swar::find(octets.get(start..)?, b'\n')?.checked_sub(1)?;
+    // What stands around the value, in two looks.
+    let [b' ', first] = octets.get(colon + 1..)?.first_chunk::<2>()? else { return None };
+    let [last, b'\r', b'\n', b'!'..=0xff | b'\r' | b'\n'] = octets.get(colon + 1 + len..)?.first_chunk::<4>()? else {
+        return None;
+    };
+    (*first > b' ' && *last > b' ').then_some(UsualLine { header, start, len, next: start + len + 2 })
 }
 
 /// A header line with the lines that continue it.
@@ -185,9 +207,8 @@ fn note_value(message: &mut Message<'_>, header: Header, start: usize, len: usiz
         return;
     }
     message.seen |= header.bit();
-    if let (Ok(start), Ok(len)) = (u16::try_from(start), u16::try_from(len)) {
-        message.first[header.index()] = (start, len);
-    }
+    let fits = (start | len) <= usize::from(u16::MAX);
+    message.first[header.index()] = if fits { (start as u16, len as u16) } else { (0, 0) };
 }
 
 /// The length of a name without the white space before its colon: `V  : x` is allowed (RFC 3261 section 7.3.1).
@@ -304,7 +325,7 @@ pub(super) fn check_presence(message: &Message<'_>, odd: &mut Oddities) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sip::{Method, StartLine};
+    use crate::sip::Method;
 
     const INVITE: &[u8] =
         b"INVITE sip:bob@example.com SIP/2.0\r\nv: SIP/2.0/UDP a;branch=z9hG4bK1\r\nVIA : SIP/2.0/UDP b\r\n\
@@ -340,6 +361,19 @@ mod tests {
         let m = scan(b"SIP/2.0 200 OK\nCall-ID: x\nContent-Length: 3\n\nabc", true).unwrap();
         assert_eq!((m.header(Header::CallId), m.body()), (Some(&b"x"[..]), &b"abc"[..]));
         assert!(m.oddities().contains(Oddity::BareLineFeed));
+    }
+
+    #[test]
+    fn a_message_takes_the_place_of_another() {
+        let text = b"SIP/2.0 200 OK\r\nCall-ID: y\r\n\r\n";
+        let mut m = scan(INVITE, true).unwrap();
+        assert!(!m.scan(b"no SIP", true) && m.body() == b"body");
+        assert!(m.scan(text, true));
+        let all = |m: &Message<'_>| Header::ALL.iter().map(|h| m.header(*h).map(<[u8]>::to_vec)).collect::<Vec<_>>();
+        let alone = scan(text, true).unwrap();
+        assert_eq!((all(&m), m.start(), m.body()), (all(&alone), alone.start(), alone.body()));
+        assert_eq!((m.oddities(), m.content_length(), m.len()), (alone.oddities(), None, alone.len()));
+        assert!(!m.is_repeated(Header::Via));
     }
 
     #[test]

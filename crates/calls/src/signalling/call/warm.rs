@@ -1,0 +1,40 @@
+//! Reading a little of each line of the cache that will be needed soon: who does so for several calls waits for all of
+//! them at once. The sums are of no use but to be made.
+
+use super::Call;
+
+impl Call {
+    /// Of what the next message, or the close, will need.
+    pub fn warm(&self) -> u64 {
+        let hosts = self.hosts.last().map_or(0, |h| u64::from(h.port));
+        let prints = self.prints.first().copied().unwrap_or(0) ^ self.files.first().copied().unwrap_or(0);
+        let times = self.hash ^ self.bye_ns.unwrap_or(0) as u64 ^ self.answer_ns.unwrap_or(0) as u64;
+        let asked = self.invites.warm() ^ self.dialogs.warm() ^ u64::from(self.reinvites.is_empty());
+        hosts ^ u64::from(prints) ^ times ^ asked ^ self.texts.len() as u64 ^ u64::from(self.facts.responses)
+    }
+
+    /// Of what lies elsewhere, when the call itself is there.
+    pub fn warm_further(&self) -> u64 {
+        let text = self.texts.as_bytes().last().copied().unwrap_or(0);
+        self.messages.warm() ^ u64::from(text)
+    }
+
+    /// Of what a message with SDP needs besides.
+    pub fn warm_for_sdp(&self) -> u64 {
+        let announced = self.announced.iter().fold(0, |sum, (e, ..)| sum ^ u64::from(e.port));
+        announced ^ self.talk.warm() ^ self.negotiation.warm() ^ self.facts.warm()
+    }
+
+    /// Of what the memory of a call that is over needs to become another one.
+    pub fn warm_to_begin(&self) -> u64 {
+        let names = u64::from(self.names.ends[4]) ^ self.start_ns as u64 ^ u64::from(self.dst.port);
+        self.warm() ^ self.warm_for_sdp() ^ names
+    }
+
+    /// Of what only the close needs.
+    pub fn warm_to_close(&self) -> u64 {
+        let messages = self.messages.iter().fold(0, |sum, m| sum ^ m.packet);
+        let lines = |text: &str| text.as_bytes().chunks(64).fold(0, |sum, line| sum ^ line[0]);
+        messages ^ u64::from(lines(&self.texts) ^ lines(&self.names.text))
+    }
+}
