@@ -570,6 +570,7 @@ impl Tracked {
             sound: self.analyzer.sound(),
             files: (self.file, self.file_last),
             lane: None,
+            in_turn: self.key.outer != 0,
             tcp: None,
         };
         Finished { serial: self.owner.map(|(serial, _)| serial), file: self.file, stream, evidence }

@@ -51,6 +51,8 @@ pub struct Evidence {
     pub files: (u32, u32),
     /// The lane of a live capture that carried it; none of files.
     pub lane: Option<u16>,
+    /// It was seen inside TURN.
+    pub in_turn: bool,
     /// It came over TCP.
     pub tcp: Option<OverTcp>,
 }
