@@ -57,7 +57,7 @@ struct Conversation {
 /// What a connection carries.
 enum Carries {
     /// SIP, or what may be SIP, or media as long as there is a probe.
-    Messages { ways: [Splitter<Place>; 2], probe: Option<Box<Probe>> },
+    Messages { ways: Box<[Splitter<Place>; 2]>, probe: Option<Box<Probe>> },
     /// Media.
     Media(Box<[Frames; 2]>),
 }
@@ -216,7 +216,7 @@ impl Table<'_> {
 impl Conversation {
     /// `begins`: what comes is the beginning of the connection.
     fn new(generation: u32, fresh: bool, begins: bool) -> Self {
-        let ways = [Splitter::new(fresh), Splitter::new(fresh)];
+        let ways = Box::new([Splitter::new(fresh), Splitter::new(fresh)]);
         Conversation { generation, carries: Carries::Messages { ways, probe: Some(Box::new(Probe::new(begins))) } }
     }
 
