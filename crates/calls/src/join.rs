@@ -120,7 +120,6 @@ impl<'a> Joiner<'a> {
     /// Takes what was seen in a batch and is not analysed.
     pub(crate) fn unread(&mut self, unread: &Unread) {
         self.unread.add(unread);
-        unread.carried.iter().for_each(|carried| self.seen.take_carried(carried));
     }
 
     /// Takes what a batch led to.

@@ -10,6 +10,7 @@ mod directory;
 mod fax;
 mod hands;
 mod handshakes;
+mod over_tcp;
 mod reports;
 mod seen;
 mod turn;
@@ -30,6 +31,7 @@ use directory::{Directory, Owner, opposite};
 use hands::Over;
 pub use handshakes::Handshake;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+pub use over_tcp::OverTcp;
 use reports::Received;
 pub use seen::{Begun, Carried, Carrier};
 use smallvec::SmallVec;
@@ -57,7 +59,7 @@ trunkline_kit::counters! {
         streams_overflow: "trunkline_calls_streams_overflow_total",
         /// flows under observation that were forgotten because their table was full
         candidates_overflow: "trunkline_calls_candidates_overflow_total",
-        /// times that flows with TURN or DTLS were forgotten because their table was full
+        /// times that flows with TURN or DTLS, or streams over TCP, were forgotten because their table was full
         aside_overflow: "trunkline_calls_media_flows_overflow_total",
     }
 }
@@ -413,17 +415,7 @@ impl Lane {
                 self.release_aside(*serial);
             }
             Notice::Unreachable(unreached) => self.unreachable(number, unreached),
-            Notice::Reassembled(r) => {
-                let packet = MediaPacket {
-                    at_ns: r.at_ns,
-                    number,
-                    offset: r.offset,
-                    file: r.file,
-                    datagram: &r.datagram,
-                    payload: &r.octets,
-                };
-                self.rtp(&packet);
-            }
+            Notice::Reassembled(r) => self.reassembled(number, r),
         }
     }
 
@@ -504,7 +496,10 @@ impl Lane {
         if let Some(interval) = tracked.analyzer.interval() {
             self.output.intervals.push(StreamInterval { stream: id, ..interval });
         }
-        self.output.streams.push(tracked.finished());
+        let key = tracked.key;
+        let mut finished = tracked.finished();
+        finished.evidence.tcp = self.aside.as_deref_mut().and_then(|aside| aside.over_tcp.release(&key));
+        self.output.streams.push(finished);
     }
 
     fn forget_orphan(&mut self, key: &Key, at: u32) {
@@ -579,6 +574,8 @@ impl Tracked {
             sound: self.analyzer.sound(),
             files: (self.file, self.file_last),
             lane: None,
+            in_turn: self.key.outer != 0,
+            tcp: None,
         };
         Finished { serial: self.owner.map(|(serial, _)| serial), file: self.file, stream, evidence }
     }

@@ -9,7 +9,7 @@
 mod held;
 mod kept;
 
-use crate::lane::{Beside, Carrier};
+use crate::lane::{Beside, Carrier, OverTcp};
 use crate::signalling::Facts;
 use crate::stream::{Gap, Scoring, Sound, Typed};
 use crate::tap::{Blind, Kind};
@@ -51,6 +51,10 @@ pub struct Evidence {
     pub files: (u32, u32),
     /// The lane of a live capture that carried it; none of files.
     pub lane: Option<u16>,
+    /// It was seen inside TURN.
+    pub in_turn: bool,
+    /// It came over TCP.
+    pub tcp: Option<OverTcp>,
 }
 
 /// What a sender says it receives.
@@ -251,6 +255,7 @@ struct Sums {
     by_receivers: u64,
     mirrored: u64,
     in_holes: u64,
+    over_tcp: u64,
 }
 
 impl Sums {
@@ -260,6 +265,9 @@ impl Sums {
         let after = || evidence.gaps.iter().filter(|g| g.to_ns > reported);
         let within = |spans: &[(i64, i64)]| after().map(|g| in_any(g, spans)).sum::<u64>();
         let (in_holes, in_all) = (within(&blind.holes), within(&blind.all));
+        if let Some(tcp) = evidence.tcp {
+            return self.add_tcp(stream, evidence, tcp);
+        }
         let mut dropped = 0;
         for drop in drops.iter_mut().filter(|d| of_stream(&d.loss, evidence)) {
             let (since, until) = (drop.loss.since_ns.saturating_sub(NEAR_NS), drop.loss.at_ns.saturating_add(NEAR_NS));
@@ -280,8 +288,23 @@ impl Sums {
         self.mirrored += in_all - in_holes.min(in_all);
     }
 
+    /// Of a connection the capture knows itself what it lacks.
+    fn add_tcp(&mut self, stream: &mut Stream, evidence: &Evidence, tcp: OverTcp) {
+        let at_tap = tcp.lost_at_tap.min(stream.missing);
+        (stream.lost_at_tap, stream.lost_at_tap_least) = (at_tap, at_tap);
+        stream.mos_range = range(stream, evidence, at_tap);
+        self.missing += stream.missing;
+        self.at_tap += at_tap;
+        self.least += at_tap;
+        self.over_tcp += at_tap;
+    }
+
     fn notes(&self, blind: &Blinds, dropped: u64) -> Vec<String> {
         let mut notes = Vec::new();
+        if self.over_tcp > 0 {
+            let packets = counted(self.over_tcp, "packet");
+            notes.push(format!("the capture does not hold all of a TCP connection with {packets} of the call"));
+        }
         if dropped > 0 {
             notes.push(format!("the capturing side dropped {} while the call was up", counted(dropped, "packet")));
         }

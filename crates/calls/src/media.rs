@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trunkline_kit::Id;
 use trunkline_store::row::Direction;
 use trunkline_wire::icmp::Unreachable;
-use trunkline_wire::{Datagram, Endpoint, sdp};
+use trunkline_wire::{Datagram, Endpoint, rtcp, sdp};
 
 /// Number of a call in this run, in order of first message.
 pub type Serial = u64;
@@ -72,7 +72,7 @@ pub enum Notice {
         /// The call.
         serial: Serial,
     },
-    /// A datagram that came in fragments and looks like RTP or RTCP.
+    /// A datagram that came in fragments and looks like RTP, or a message of media over TCP.
     Reassembled(Box<Reassembled>),
     /// Packets of a flow, media perhaps, do not arrive.
     Unreachable(Box<Unreached>),
@@ -82,6 +82,8 @@ impl Notice {
     /// The flow whose lane alone is to know it; none if all are.
     pub fn flow(&self) -> Option<Datagram> {
         match self {
+            // RTCP is for every lane.
+            Notice::Reassembled(r) if r.is_rtcp() => None,
             Notice::Reassembled(r) => Some(r.datagram),
             Notice::Unreachable(u) => Some(u.flow()),
             Notice::Announce(_) | Notice::Named(_) | Notice::Until { .. } | Notice::Release { .. } => None,
@@ -101,23 +103,27 @@ pub struct Unreached {
 impl Unreached {
     /// A datagram of the flow, without a payload.
     fn flow(&self) -> Datagram {
-        let Unreachable { from, to, .. } = self.what;
-        Datagram {
-            src: from.address,
-            dst: to.address,
-            src_port: from.port,
-            dst_port: to.port,
-            payload_start: 0,
-            payload_captured: 0,
-            payload_wire: 0,
-            vlan: 0,
-            tunnels: 0,
-            dscp: 0,
-        }
+        datagram_between(self.what.from, self.what.to)
     }
 }
 
-/// A datagram put together from fragments.
+/// A datagram without a payload.
+pub fn datagram_between(from: Endpoint, to: Endpoint) -> Datagram {
+    Datagram {
+        src: from.address,
+        dst: to.address,
+        src_port: from.port,
+        dst_port: to.port,
+        payload_start: 0,
+        payload_captured: 0,
+        payload_wire: 0,
+        vlan: 0,
+        tunnels: 0,
+        dscp: 0,
+    }
+}
+
+/// A datagram put together from fragments, or a message from a TCP connection.
 #[derive(Clone, Debug)]
 pub struct Reassembled {
     /// When its last fragment was captured.
@@ -130,6 +136,15 @@ pub struct Reassembled {
     pub datagram: Datagram,
     /// The datagram's payload.
     pub octets: Vec<u8>,
+    /// Over TCP: places before it in its direction at which the capture lacks messages.
+    pub tcp: Option<u32>,
+}
+
+impl Reassembled {
+    /// Whether it is RTCP over TCP.
+    pub fn is_rtcp(&self) -> bool {
+        self.tcp.is_some() && rtcp::looks_like_rtcp(&self.octets)
+    }
 }
 
 /// A notice with the number of the packet that gave rise to it: lanes apply it before any later packet.

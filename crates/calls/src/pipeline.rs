@@ -455,9 +455,6 @@ impl Work {
             }
             packet.at_ns = packet.at_ns.saturating_sub(offset_ns);
         }
-        for carried in &mut self.unread.carried {
-            carried.begun.first_ns = carried.begun.first_ns.saturating_sub(offset_ns);
-        }
     }
 
     /// Decodes the batch's packets and sorts them by what they are for.

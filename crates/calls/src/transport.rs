@@ -1,11 +1,15 @@
-//! From packets to SIP messages: UDP as it is, TCP and SCTP put together, fragments put together first.
+//! From packets to SIP messages: UDP as it is, TCP and SCTP put together, fragments put together first. What is media
+//! in TCP or in fragments goes to the lanes.
 
+mod framed;
+mod probe;
 mod stream;
 
 use crate::classify::{Class, classify_udp};
-use crate::media::{Notice, Numbered, Reassembled};
+use crate::media::{Notice, Numbered, Reassembled, datagram_between};
 use crate::signalling::{Incoming, Output, Signalling};
-use crate::unread::Unread;
+use crate::unread::{self, Protocol, Unread};
+use framed::Framing;
 use stream::Streams;
 use trunkline_capture::Packet;
 use trunkline_kit::counters::Counted;
@@ -168,7 +172,7 @@ impl<T: TakeMessages> Transport<T> {
         }
     }
 
-    /// Datagrams put together from fragments that look like RTP, since the last call.
+    /// What is media in fragments or in TCP, since the last call.
     pub fn take_reassembled(&mut self) -> Vec<Numbered> {
         core::mem::take(&mut self.reassembled)
     }
@@ -176,6 +180,12 @@ impl<T: TakeMessages> Transport<T> {
     /// Gives what waits in streams: the input has ended.
     pub fn end_streams(&mut self) {
         self.streams.finish(&mut self.taker);
+        for message in self.streams.take_media() {
+            let (number, at_ns) = (message.place.number, message.at_ns);
+            let about = datagram_between(message.from, message.to);
+            let notice = Notice::Reassembled(Box::new(over_tcp(message, &about)));
+            self.reassembled.push(Numbered { number, at_ns, notice });
+        }
     }
 
     /// Takes packets that may carry signalling, at most [`GROUP`] of them.
@@ -208,6 +218,7 @@ impl<T: TakeMessages> Transport<T> {
                 let payload = crate::classify::payload(datagram, octets);
                 let mut taker = InTurn { octets, group, taker: &mut self.taker };
                 self.streams.segment(packet.at_ns, place(packet), datagram, tcp, payload, &mut taker);
+                self.media_over_tcp(packet, datagram);
             }
             Decoded::Sctp(datagram) => {
                 self.taker.messages(group);
@@ -223,6 +234,23 @@ impl<T: TakeMessages> Transport<T> {
                 }
             }
             Decoded::Udp(_) | Decoded::Other | Decoded::Malformed(_) | Decoded::Unknown(_) => {}
+        }
+    }
+
+    /// Takes what the last segment brought.
+    fn media_over_tcp(&mut self, packet: &Packet, datagram: &Datagram) {
+        if let Some(framing) = self.streams.take_unread() {
+            let protocol = match framing {
+                Framing::Length => Protocol::RtpTcp,
+                Framing::Turn => Protocol::TurnMedia,
+            };
+            self.unread.count(Some(protocol), packet, unread::Transport::Tcp, datagram);
+        }
+        for message in self.streams.take_media() {
+            // What was kept until it was known what it is comes now.
+            let (number, at_ns) = (packet.number, packet.at_ns);
+            let notice = Notice::Reassembled(Box::new(over_tcp(message, datagram)));
+            self.reassembled.push(Numbered { number, at_ns, notice });
         }
     }
 
@@ -311,10 +339,27 @@ impl Transport<Signalling> {
     }
 }
 
+/// A message of media for the lane of its flow; `about` is one of its connection.
+fn over_tcp(message: stream::Message, about: &Datagram) -> Reassembled {
+    let stream::Message { at_ns, place, from, to, octets, wire, gaps } = message;
+    let datagram = Datagram {
+        src: from.address,
+        dst: to.address,
+        src_port: from.port,
+        dst_port: to.port,
+        payload_start: 0,
+        payload_captured: octets.len() as u32,
+        payload_wire: u32::try_from(wire).unwrap_or(u32::MAX),
+        ..*about
+    };
+    let Place { offset, file, .. } = place;
+    Reassembled { at_ns, offset, file, datagram, octets, tcp: Some(gaps) }
+}
+
 /// A datagram for the lane of its flow.
 fn reassembled(packet: &Packet, datagram: &Datagram, payload: &[u8]) -> Numbered {
     let Packet { at_ns, number, offset, file, .. } = *packet;
-    let whole = Reassembled { at_ns, offset, file, datagram: *datagram, octets: payload.to_vec() };
+    let whole = Reassembled { at_ns, offset, file, datagram: *datagram, octets: payload.to_vec(), tcp: None };
     Numbered { number, at_ns, notice: Notice::Reassembled(Box::new(whole)) }
 }
 

@@ -11,13 +11,9 @@ mod segment;
 pub(crate) mod stun;
 
 use crate::classify::{Class, payload};
-use crate::lane::{Begun, Carried, Carrier};
 pub use protocol::Protocol;
 use trunkline_capture::Packet;
 use trunkline_wire::{Datagram, Decoded, Endpoint};
-
-/// Connections with media that are told at a time. Further ones are told the next time they are seen.
-pub const CARRIED_MAX: usize = 64;
 
 /// Packets that look like RTP without a stream are worth a word from this number on: half a second of speech.
 pub const RTP_LIKE_MIN: u64 = 25;
@@ -76,8 +72,6 @@ pub struct Unread {
     pub cut_to: u32,
     /// Full frames of IAX2 that look like RTP, too.
     like_rtp: u64,
-    /// Media over TCP since this was taken last: who sends it to whom.
-    pub carried: Vec<Carried>,
 }
 
 impl Unread {
@@ -107,12 +101,9 @@ impl Unread {
             }
             (_, Decoded::Tcp(datagram, _)) if datagram.payload_captured > 0 => {
                 let found = segment::of_tcp(&Piece::new(datagram, payload(datagram, octets)));
-                self.count(found, packet, Transport::Tcp, datagram);
-                match found {
-                    Some(Protocol::TurnMedia) => self.tell(Carrier::Turn, packet.at_ns, datagram),
-                    Some(Protocol::RtpTcp) => self.tell(Carrier::Tcp, packet.at_ns, datagram),
-                    _ => {}
-                }
+                // Media is read where connections are put together; what is not is counted there.
+                let is_media = |p: &Protocol| matches!(p, Protocol::TurnMedia | Protocol::RtpTcp);
+                self.count(found.filter(|p| !is_media(p)), packet, Transport::Tcp, datagram);
             }
             (_, Decoded::Sctp(datagram)) => {
                 let found = segment::of_sctp(payload(datagram, octets));
@@ -150,24 +141,21 @@ impl Unread {
         }
     }
 
+    /// Counts a packet of a protocol that is not analysed.
     #[inline]
-    fn count(&mut self, found: Option<Protocol>, packet: &Packet, transport: Transport, datagram: &Datagram) {
+    pub(crate) fn count(
+        &mut self,
+        found: Option<Protocol>,
+        packet: &Packet,
+        transport: Transport,
+        datagram: &Datagram,
+    ) {
         let Some(protocol) = found else { return };
         let row = &mut self.rows[protocol as usize];
         row.packets += 1;
         if row.first.is_none() {
             let (from, to) = (datagram.from(), datagram.to());
             row.first = Some(First { number: packet.number, transport, from, to });
-        }
-    }
-
-    fn tell(&mut self, carrier: Carrier, first_ns: i64, datagram: &Datagram) {
-        let (from, to) = (datagram.from(), datagram.to());
-        let same = |c: &Carried| {
-            c.carrier == carrier && c.begun.from.address == from.address && c.begun.to.address == to.address
-        };
-        if !self.carried.iter().any(same) && self.carried.len() < CARRIED_MAX {
-            self.carried.push(Carried { carrier, begun: Begun { first_ns, from, to } });
         }
     }
 
@@ -192,9 +180,7 @@ impl Unread {
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.carried.clear();
-        let carried = core::mem::take(&mut self.carried);
-        *self = Unread { carried, ..Unread::default() };
+        *self = Unread::default();
     }
 
     /// What was seen of a protocol.

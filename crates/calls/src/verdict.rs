@@ -13,6 +13,7 @@ mod fax;
 mod keys;
 mod progress;
 mod receiver;
+mod relayed;
 mod setup;
 mod talk;
 mod unreached;
@@ -110,6 +111,7 @@ pub const RULES: &[(&[&str], Rule)] = &[
     (&["no-audio"], described::nothing_agreed),
     (&["one-way-audio"], audio::one_way_audio),
     (&["no-audio", "one-way-audio"], astray::to_private_address),
+    (&["one-way-audio"], relayed::relay_is_silent),
     (&["one-way-audio"], talk::one_way_from),
     (&["audio-stopped"], talk::audio_stopped),
     (&["codec-mismatch"], audio::codec_mismatch),

@@ -5,9 +5,10 @@
 //! |---|---|---|
 //! | `one-way-audio` | the caller's SDP says a private address and nothing comes back; or one side just does not send | a NAT that works; hold; an announcement (`sendonly`); early media of one side, never answered |
 //! | the same | one side stops for good after a fifth to a half of the talk; does not come back after hold; sends a ringing tone and nothing after the answer | it stops 1-3 s before the BYE |
+//! | the same | ICMP says of all that a side sends that it does not arrive; what is for the caller goes to its private address; a relay passes nothing more of a side on; a relay of TURN sends its client nothing | ICMP says so in the first second alone |
 //! | `audio-stopped` | both sides stop 14 s and more before the BYE | 3-6 s before it |
 //! | `late-audio` | the first audio of a side 4-9 s after the answer | 0.5-2 s after it |
-//! | `no-audio` | answered, `sendrecv`, and no RTP at all | `inactive` for the whole call; a fax (T.38) |
+//! | `no-audio` | answered, `sendrecv`, and no RTP at all; the DTLS handshake fails by an alert, without an answer, or half way | `inactive` for the whole call; a fax (T.38) |
 //! | `loss` | 6-15 %, independent or in bursts, in one direction | 0.5 %; a stream of one second that loses three packets |
 //! | `lost-after-tap` | one receiver reports by RTCP that it lost 6-15 % behind the tap, where nothing is missing | it lost 1 % there |
 //! | `fax-loss` | of a fax in one direction, runs of packets longer than what the sender repeats | runs that it repeats |
@@ -16,7 +17,7 @@
 //! | `early-hangup` | BYE 0.5-2.5 s after the answer | BYE 4-10 s after it; cancelled while ringing |
 //! | `missing-ack` | 200 repeated for 32 s, no ACK, BYE by the callee | 200 repeated once, then ACK |
 //! | `retransmission-storm` | INVITE or BYE 11 times or more | INVITE twice |
-//! | `no-response` | INVITE 7 times and nothing came back | INVITE twice, then answered |
+//! | `no-response` | INVITE 7 times and nothing came back; ICMP says that it does not arrive | INVITE twice, then answered |
 //! | `failure-4xx`, `-5xx`, `-6xx` | 403 404 484 488; 500 502 503 504; 603 604 606 | 480 486 487 401/407; 503 then another try that works; 600 |
 //! | `slow-setup` | 180 after 9-15 s | 180 after 5 s |
 //! | `no-progress` | 100, nothing for 10-40 s, CANCEL | the same for 2-5 s |
@@ -180,6 +181,11 @@ pub enum Variant {
     StaleNonce,
     /// Nothing but the reason phrase says so.
     NonceHasChanged,
+    Unreachable,
+    KeysRefused,
+    ToPrivateAddress,
+    RelayStops,
+    RelayDead,
 }
 
 const fn fault(kind: Kind, variant: Variant) -> Planted {
@@ -191,7 +197,7 @@ const fn near(kind: Kind, variant: Variant) -> Planted {
 }
 
 /// Faults of calls, in the order in which they take turns.
-pub const FAULTS: [Planted; 42] = [
+pub const FAULTS: [Planted; 48] = [
     fault(Kind::OneWayAudio, Variant::NatPrivateSdp),
     fault(Kind::Loss, Variant::Random),
     fault(Kind::Failure4xx, Variant::Code(404)),
@@ -234,10 +240,16 @@ pub const FAULTS: [Planted; 42] = [
     fault(Kind::UnknownDialog, Variant::Refused),
     fault(Kind::LongRinging, Variant::Forgotten),
     fault(Kind::FaxLoss, Variant::Bursty),
+    fault(Kind::NoResponse, Variant::Unreachable),
+    fault(Kind::OneWayAudio, Variant::Unreachable),
+    fault(Kind::NoAudio, Variant::KeysRefused),
+    fault(Kind::OneWayAudio, Variant::ToPrivateAddress),
+    fault(Kind::OneWayAudio, Variant::RelayStops),
+    fault(Kind::OneWayAudio, Variant::RelayDead),
 ];
 
 /// Near misses of calls, in the order in which they take turns.
-pub const NEAR_MISSES: [Planted; 36] = [
+pub const NEAR_MISSES: [Planted; 37] = [
     near(Kind::OneWayAudio, Variant::NatThatWorks),
     near(Kind::OneWayAudio, Variant::Hold),
     near(Kind::Loss, Variant::Light),
@@ -274,6 +286,7 @@ pub const NEAR_MISSES: [Planted; 36] = [
     near(Kind::LongRinging, Variant::Patient),
     near(Kind::NoResponse, Variant::JoinedMidCall),
     near(Kind::FaxLoss, Variant::Bursty),
+    near(Kind::OneWayAudio, Variant::Unreachable),
 ];
 
 /// Faults of registrations.

@@ -32,6 +32,7 @@ mod ledger;
 mod media;
 mod mixture;
 mod net;
+mod passage;
 pub mod pcap;
 mod planting;
 mod plot;

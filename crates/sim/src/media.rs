@@ -3,6 +3,7 @@
 use crate::codec::Codec;
 use crate::impair::{Impairment, Loss};
 use crate::mixture::{Relay, Video};
+use crate::passage;
 use crate::plot::Plot;
 use crate::random::Random;
 use crate::scene::{Host, Party, Scene, video_of};
@@ -57,6 +58,7 @@ pub(crate) fn streams(scene: &Scene, plot: &Plot, media: &Media, rtcp: bool, ran
         let behind: Vec<Spec> = specs.iter_mut().map(|spec| pass_on(spec, scene, random)).collect();
         specs.extend(behind);
     }
+    passage::through(&mut specs, scene, plot, media.answer_ns);
     specs
 }
 
@@ -159,6 +161,8 @@ fn spec(scene: &Scene, plot: &Plot, media: &Media, from: Party) -> Spec {
         impairment: plot.impairments[side],
         lost_behind: plot.lost_behind[side],
         path_ns,
+        around: None,
+        encrypted: false,
     }
 }
 

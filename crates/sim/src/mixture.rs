@@ -2,6 +2,7 @@
 //! ringing, video, offers in the answer, agents. Drawn on top of a course, in any mixture that makes sense.
 
 use crate::faults::{Kind, Planted, Variant};
+use crate::passage;
 use crate::plot::{Ending, Hold, Plot};
 use crate::random::Random;
 use crate::scene::Party;
@@ -121,8 +122,11 @@ pub(crate) fn mix(plot: &mut Plot, s: &Settings, random: &mut Random) {
     if plot.planted.is_none() {
         talk(plot, share, random);
     }
-    if !plot.fax {
+    if !plot.fax && plot.stopped.is_none() {
         plot.mixture.sections = sections(share, random);
+    }
+    if plot.planted.is_none() {
+        passage::draw(plot, share, random);
     }
     if plot.mixture.sections.video == Video::Bundled {
         plot.mux = true;
@@ -143,7 +147,17 @@ fn leaves_set_up_free(planted: Option<Planted>) -> bool {
     let within = matches!(planted.kind, ReinviteRefused | SessionExpired | TransferFailed | UnknownDialog);
     let refusal =
         matches!(planted.kind, Failure4xx | Failure5xx | Failure6xx) && matches!(planted.variant, Variant::Code(_));
-    after_set_up && !matches!(planted.variant, Variant::EarlyMediaOnly | Variant::ToneOnly) || within || refusal
+    let has_own = matches!(
+        planted.variant,
+        Variant::EarlyMediaOnly
+            | Variant::ToneOnly
+            | Variant::Unreachable
+            | Variant::KeysRefused
+            | Variant::ToPrivateAddress
+            | Variant::RelayStops
+            | Variant::RelayDead
+    );
+    after_set_up && !has_own || within || refusal
 }
 
 fn set_up(plot: &mut Plot, share: f64, random: &mut Random) {

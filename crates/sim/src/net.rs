@@ -3,6 +3,10 @@
 use crate::settings::Tunnel;
 use trunkline_wire::Endpoint;
 
+/// Protocol number of ICMP.
+pub(crate) const ICMP: u8 = 1;
+/// Protocol number of ICMPv6.
+pub(crate) const ICMPV6: u8 = 58;
 /// Protocol number of TCP.
 pub(crate) const TCP: u8 = 6;
 /// Protocol number of UDP.
@@ -93,6 +97,13 @@ impl Head {
         let length = (payload.len() + 20) as u32;
         let total = self.transport_sum + length + sum(&out[t + 4..t + 20]) + sum(payload);
         out[t + 16..t + 18].copy_from_slice(&(!fold(total)).to_be_bytes());
+        out.extend_from_slice(payload);
+    }
+
+    /// A packet of a protocol without ports.
+    pub fn plain(&self, out: &mut Vec<u8>, identification: u16, payload: &[u8]) {
+        self.begin(out, identification, payload.len(), 0);
+        out.truncate(usize::from(self.transport));
         out.extend_from_slice(payload);
     }
 

@@ -3,7 +3,8 @@
 use crate::codec::Codec;
 use crate::faults::{Kind, Planted, Variant};
 use crate::impair::{Impairment, Loss};
-use crate::mixture::{self, Mixture};
+use crate::mixture::{self, Mixture, Relay};
+use crate::passage::{Failure, Passage, Stopped};
 use crate::random::Random;
 use crate::scene::{Cast, Party};
 use crate::sdp::Mode;
@@ -130,6 +131,9 @@ pub(crate) struct Plot {
     pub joined: bool,
     /// What large networks do with it.
     pub mixture: Mixture,
+    /// What its media passes through, and what stops it.
+    pub passage: Passage,
+    pub stopped: Option<Stopped>,
 }
 
 impl Plot {
@@ -202,6 +206,8 @@ impl Plot {
             bye_answer: 200,
             joined: false,
             mixture: Mixture::default(),
+            passage: Passage::default(),
+            stopped: None,
         }
     }
 
@@ -267,6 +273,14 @@ impl Plot {
             (_, Variant::Stops | Variant::NotBackAfterHold | Variant::ToneOnly | Variant::BothStop | Variant::Late) => {
                 self.plant_unheard(planted, random);
             }
+            (
+                _,
+                Variant::Unreachable
+                | Variant::KeysRefused
+                | Variant::ToPrivateAddress
+                | Variant::RelayStops
+                | Variant::RelayDead,
+            ) => self.plant_stopped(planted, random),
             (Kind::OneWayAudio | Kind::NoAudio | Kind::CodecMismatch, _) => self.plant_media(planted, random),
             (
                 Kind::SessionExpired
@@ -363,6 +377,48 @@ impl Plot {
             }
             _ => {}
         }
+    }
+
+    /// What stops media, or an INVITE, on its way.
+    fn plant_stopped(&mut self, planted: Planted, random: &mut Random) {
+        let side = random.below(2) as usize;
+        let seconds = |random: &mut Random, low, high| (random.uniform(low, high) * SECOND) as i64;
+        if planted.kind == Kind::NoResponse {
+            (self.ending, self.repeats[0]) = (Ending::Silence, random.below(5) as u8);
+            (self.cast.ipv6, self.stopped) = (random.chance(0.3), Some(Stopped::Invite));
+            return;
+        }
+        self.talk_ns = self.talk_ns.max(seconds(random, 20.0, 40.0));
+        self.cast.ipv6 = random.chance(0.3) && planted.variant != Variant::ToPrivateAddress;
+        self.stopped = Some(match planted.variant {
+            Variant::Unreachable => Stopped::Media { side, lasting: !planted.near_miss },
+            Variant::KeysRefused => {
+                (self.passage, self.silent) = (Passage::Keys { named: random.chance(0.6) }, [true; 2]);
+                let alert = random.pick(&[40, 42, 48, 51, 71]);
+                Stopped::Keys(random.pick(&[Failure::Alert(alert), Failure::Unanswered, Failure::HalfWay]))
+            }
+            Variant::ToPrivateAddress => {
+                self.cast.nat = true;
+                Stopped::ToPrivate
+            }
+            Variant::RelayStops => {
+                (self.cast.proxied, self.mixture.anchored) = (true, true);
+                self.mixture.relay = random.pick(&[Relay::Proxy, Relay::SameCallId]);
+                let after_ns = seconds(random, 0.2, 0.4) / 1000 * (self.talk_ns / 1_000_000);
+                Stopped::Relay { side, after_ns }
+            }
+            _ => {
+                self.passage = Passage::Turn { far: random.chance(0.3) };
+                self.enter_turn();
+                Stopped::Turn
+            }
+        });
+    }
+
+    /// A channel carries RTP and RTCP of one stream.
+    pub fn enter_turn(&mut self) {
+        self.mux = true;
+        self.mixture.sections.video = mixture::Video::None;
     }
 
     fn plant_unheard(&mut self, planted: Planted, random: &mut Random) {

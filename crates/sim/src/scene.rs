@@ -63,6 +63,10 @@ pub(crate) struct Scene {
     pub relay: Relay,
     /// Where the relay takes media in, if it passes media on: on the first leg and on the second.
     pub anchors: Option<[Endpoint; 2]>,
+    /// The caller and its server of TURN, if it has one: its media is seen between these.
+    pub turn: Option<[Endpoint; 2]>,
+    /// Its SDP says that keys are agreed by DTLS.
+    pub keyed: bool,
     /// Where another machine speaks on from, after a transfer.
     pub agent: Endpoint,
     /// Other targets that are asked.
@@ -152,6 +156,8 @@ impl Scene {
             proxied: cast.proxied,
             relay: Relay::Proxy,
             anchors: None,
+            turn: None,
+            keyed: false,
             agent: other(2, number, cast.ipv6).media_told,
             others: 0,
             sections: Sections::default(),
@@ -172,6 +178,25 @@ impl Scene {
         let board = number / 8192 % 8;
         let port = 16_384 + 2 * (number % 8192) as u16;
         self.anchors = Some([20, 40].map(|n| Endpoint::new(exchange_address(n + board, ipv6), port)));
+    }
+
+    /// The caller has an address of a relay: that is where it says that it is, and where its media comes from and goes
+    /// to for all others.
+    pub fn relay_caller(&mut self, number: u64) {
+        let caller = &mut self.hosts[0];
+        let ipv6 = !caller.seen.address.is_v4();
+        let at = |port| Endpoint::new(exchange_address(60 + number / 8192 % 8, ipv6), port);
+        let relayed = at(49_152 + 2 * (number % 8192) as u16);
+        self.turn = Some([caller.media_seen, at(3478)]);
+        (caller.media_told, caller.media_seen) = (relayed, relayed);
+    }
+
+    /// The callee has a private address here, and says the public one that a translator has for it.
+    pub fn map_callee(&mut self) {
+        let callee = &mut self.hosts[2];
+        let [.., b, c, d] = *callee.seen.address.octets();
+        let inside = Address::v4([10, b, c, d]);
+        (callee.seen.address, callee.media_seen.address) = (inside, inside);
     }
 
     /// Tags of the caller's side and of the callee's side on the first leg, or on the one to this target.

@@ -121,7 +121,7 @@ fn audio(out: &mut Vec<u8>, scene: &Scene, host: &Host, port: u16, sdp: &Sdp) {
     let clock = codecs().next().map_or(8000, Codec::clock_rate);
     let event = codecs().next().map_or(101, |c| c.event_payload_type(host.map));
     let comfort = scene.discontinuous && codecs().any(|c| matches!(c, Codec::Pcmu | Codec::Pcma | Codec::G722));
-    let _ = write!(out, "m=audio {port} RTP/AVP");
+    let _ = write!(out, "m=audio {port} {}", if scene.keyed { "UDP/TLS/RTP/SAVP" } else { "RTP/AVP" });
     for codec in codecs() {
         let _ = write!(out, " {}", codec.payload_type(host.map));
     }
@@ -142,6 +142,12 @@ fn audio(out: &mut Vec<u8>, scene: &Scene, host: &Host, port: u16, sdp: &Sdp) {
     }
     if scene.mux {
         out.extend_from_slice(b"a=rtcp-mux\r\n");
+    }
+    if scene.keyed {
+        let _ =
+            write!(out, "a=setup:{}\r\na=fingerprint:SHA-256 4A", if sdp.version > 0 { "actpass" } else { "active" });
+        (1..32).for_each(|n| _ = write!(out, ":{:02X}", n * 7));
+        out.extend_from_slice(b"\r\n");
     }
 }
 

@@ -7,6 +7,7 @@ use crate::fax;
 use crate::ledger::{Ledger, Leg};
 use crate::media;
 use crate::mixture::Relay;
+use crate::passage::{self, ALLOCATES_NS, Passage};
 use crate::plot::Plot;
 use crate::random::Random;
 use crate::rtcp::Report;
@@ -42,15 +43,22 @@ impl Session {
         if plot.mixture.anchored {
             scene.anchor(number);
         }
-        let start_ns = at_ns + if scene.tcp { HANDSHAKE_NS } else { 0 };
+        passage::enter(&mut scene, &plot, number);
+        let before_ns = if scene.turn.is_some() { ALLOCATES_NS } else { 0 };
+        let start_ns = at_ns + before_ns + if scene.tcp { HANDSHAKE_NS } else { 0 };
         let (steps, media) = script::call(&scene, &plot, random, start_ns);
         let specs = if s.media { media::streams(&scene, &plot, &media, s.rtcp, random) } else { Vec::new() };
+        let besides = match plot.passage == Passage::Direct && plot.stopped.is_none() {
+            true => Vec::new(),
+            false => passage::packets((&scene, &plot), (&steps, &specs), media.answer_ns, s.tunnel, random),
+        };
         let streams = specs.into_iter().map(|spec| Stream::new(spec, s.tunnel, s.tap.is_sound(), random)).collect();
         let mut signalling = Signalling::new(steps, &scene, s.tunnel, at_ns, random);
         let answer_ns = media.answer_ns.filter(|_| s.media);
         let fax = answer_ns.map(|answer_ns| fax::play(&scene, &plot, answer_ns, s.tunnel, random));
         let (packets, faxes) = fax.unwrap_or_default();
         signalling.play(packets);
+        signalling.play(besides);
         let (ledger, legs) = (Ledger::default(), Vec::new());
         Session { scene, signalling, streams, faxes, ledger, legs, planted, errand: None, live: 0 }
     }

@@ -3,6 +3,7 @@
 use crate::codec::{Bank, COMFORT_NOISE, Codec};
 use crate::impair::{Impairment, Way};
 use crate::net::{Head, UDP, sum};
+use crate::passage::{CHANNEL, TAG_OCTETS};
 use crate::random::Random;
 use crate::rtcp::{self, Report};
 use crate::settings::Tunnel;
@@ -53,6 +54,10 @@ pub(crate) struct Spec {
     pub lost_behind: f64,
     /// Delay from the sender to the tap, and from the tap to the receiver.
     pub path_ns: [i64; 2],
+    /// Inside a channel of TURN: who sends that to whom.
+    pub around: Option<[Endpoint; 2]>,
+    /// It is SRTP.
+    pub encrypted: bool,
 }
 
 /// From a time on timestamps and sequence numbers are this much off those of the stream.
@@ -163,11 +168,39 @@ pub(crate) struct Stream {
     sender_reports: u32,
 }
 
+impl Spec {
+    /// RTP and nothing around it.
+    fn is_plain(&self) -> bool {
+        self.around.is_none() && !self.encrypted
+    }
+
+    /// What is on the wire of a packet: a header in the clear, what may be ciphered, what follows it then.
+    fn wrap(&self, header: &[u8], content: &[u8], index: &[u8]) -> Vec<u8> {
+        let mut packet = header.to_vec();
+        match self.encrypted {
+            true => {
+                let mut random =
+                    Random::new(u64::from(self.ssrc) ^ (content.len() as u64) << 40 ^ u64::from(sum(header)));
+                packet.extend(content.iter().map(|octet| octet ^ random.bits() as u8));
+                packet.extend_from_slice(index);
+                packet.extend((0..TAG_OCTETS).map(|_| random.bits() as u8));
+            }
+            false => packet.extend_from_slice(content),
+        }
+        if self.around.is_some() {
+            let head = [CHANNEL.to_be_bytes(), (packet.len() as u16).to_be_bytes()].concat();
+            packet.splice(0..0, head);
+        }
+        packet
+    }
+}
+
 impl Stream {
     pub fn new(spec: Spec, tunnel: Tunnel, sound_tap: bool, random: &mut Random) -> Self {
-        let head = Head::new(tunnel, spec.from, spec.to, UDP, 46);
+        let [from, to] = spec.around.unwrap_or([spec.from, spec.to]);
+        let head = Head::new(tunnel, from, to, UDP, 46);
         let control = |e: Endpoint| Endpoint::new(e.address, e.port + u16::from(!spec.mux));
-        let rtcp_head = Head::new(tunnel, control(spec.from), control(spec.to), UDP, 46);
+        let rtcp_head = Head::new(tunnel, control(from), control(to), UDP, 46);
         let mut random = Random::new(random.bits());
         let way = Way::new(spec.impairment, Random::new(random.bits()));
         let ptime_ps = f64::from(spec.ptime_ms) * 1e9;
@@ -244,15 +277,22 @@ impl Stream {
             }
         };
         // A copy made by the network has the identification of the original.
-        self.head.udp(out, a.sequence as u16, 12 + payload.len(), payload_sum + sum(&header));
-        out.extend_from_slice(&header);
-        out.extend_from_slice(payload);
+        if self.spec.is_plain() {
+            self.head.udp(out, a.sequence as u16, 12 + payload.len(), payload_sum + sum(&header));
+            out.extend_from_slice(&header);
+            out.extend_from_slice(payload);
+        } else {
+            let packet = self.spec.wrap(&header, payload, &[]);
+            self.head.udp(out, a.sequence as u16, packet.len(), sum(&packet));
+            out.extend_from_slice(&packet);
+        }
         let mut fresh = self.tally.arrived(a.at_ns, a.sequence, a.timestamp);
         if let Some(captured) = &mut self.captured {
             captured.1.note(a.sequence, seen);
             fresh = seen && captured.0.arrived(a.at_ns, a.sequence, a.timestamp);
         }
-        self.octets += if seen { payload.len() as u64 } else { 0 };
+        let octets = payload.len() + if self.spec.encrypted { TAG_OCTETS } else { 0 };
+        self.octets += if seen { octets as u64 } else { 0 };
         if fresh {
             self.note(&a);
         }
@@ -274,7 +314,12 @@ impl Stream {
         let timestamp = self.timestamp.wrapping_add(units as u32);
         let sender =
             rtcp::Sender { ssrc: self.spec.ssrc, ntp, timestamp, packets: self.sent, octets: self.sent_octets };
-        let payload = rtcp::compound(&sender, about);
+        let mut payload = rtcp::compound(&sender, about);
+        if !self.spec.is_plain() {
+            let (clear, ciphered) = payload.split_at(8);
+            // SRTCP ends with an index (RFC 3711 section 3.4).
+            payload = self.spec.wrap(clear, ciphered, &(1 << 31 | self.sender_reports).to_be_bytes());
+        }
         self.rtcp_head.udp(out, self.sender_reports as u16, payload.len(), sum(&payload));
         out.extend_from_slice(&payload);
         self.sender_reports += u32::from(seen);
@@ -307,13 +352,15 @@ impl Stream {
             delays: self.delays.truth(),
             first: Some(Moment::of(t.first_ns)),
             last: Some(Moment::of(t.last_ns)),
-            dtmf: self.dtmf.clone(),
+            dtmf: if s.encrypted { String::new() } else { self.dtmf.clone() },
             comfort_noise: self.comfort_noise,
             sent: self.sent,
             sender_reports: self.sender_reports,
             receiver_reports: self.reports_about.0,
             reported_lost: self.reports_about.1,
             impairment: s.impairment,
+            encrypted: s.encrypted,
+            in_turn: s.around.is_some(),
         })
     }
 

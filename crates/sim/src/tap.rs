@@ -18,6 +18,18 @@ pub struct Tap {
     pub ring_drops: f64,
     /// Nothing of what callees send is mirrored.
     pub one_sided: bool,
+    /// When its clock is set.
+    pub clock: Vec<Set>,
+}
+
+/// A time at which the clock of the capture is set.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Set {
+    /// When, seconds from the world's beginning.
+    pub at_s: f64,
+    /// By how much, seconds; back if below 0.
+    pub by_s: f64,
 }
 
 /// A time at which the tap loses packets.
@@ -41,6 +53,9 @@ impl Tap {
     pub(crate) fn check(&self, wrong: &mut Vec<String>) {
         let shares = self.blind.iter().map(|b| b.share).chain([self.ring_drops]);
         let spans = self.blind.iter().flat_map(|b| [b.at_s, b.for_s]);
+        if self.clock.len() > BLIND_MAX || self.clock.iter().any(|c| c.at_s.abs() > 1e8 || c.by_s.abs() > 1e8) {
+            wrong.push(format!("tap.clock: {BLIND_MAX} times of 100,000,000 s at most are allowed"));
+        }
         if self.blind.len() > BLIND_MAX {
             wrong.push(format!("tap.blind has {} times: {BLIND_MAX} are allowed", self.blind.len()));
         }
@@ -67,6 +82,17 @@ impl Watching {
     pub fn new(tap: &Tap, start_ns: i64, seed: u64) -> Self {
         let random = Random::of(seed, u64::MAX - 1);
         Watching { tap: tap.clone(), sound: tap.is_sound(), start_ns, random, dropped: 0 }
+    }
+
+    /// What the clock of the capture says at this time.
+    #[inline]
+    pub fn clock_ns(&self, at_ns: i64) -> i64 {
+        if self.sound {
+            return at_ns;
+        }
+        let at_s = (at_ns - self.start_ns) as f64 / 1e9;
+        let set = self.tap.clock.iter().filter(|c| c.at_s <= at_s);
+        at_ns + set.map(|c| (c.by_s * 1e9) as i64).sum::<i64>()
     }
 
     /// Whether a packet of media gets into the capture.

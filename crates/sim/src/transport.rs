@@ -190,15 +190,18 @@ impl Signalling {
         starts.zip(ends.iter().copied()).map(|(start, end)| start..end).collect()
     }
 
-    /// Queues packets some 100 us apart; the messages are whole with the last one. When that is.
+    /// Queues packets some 100 us apart, all before a proxy sends the message on; the messages are whole with the last
+    /// one. When that is.
     fn wait_in_turn(&mut self, pieces: Vec<Vec<u8>>, at_ns: i64, completes: Range<usize>) -> i64 {
         let (mut at_ns, count) = (at_ns, pieces.len());
+        let next = self.steps.get(completes.end).filter(|next| next.from == self.steps[completes.start].to);
+        let until_ns = next.map_or(i64::MAX, |next| (next.at_ns - 10_000).max(at_ns));
         for (n, octets) in pieces.into_iter().enumerate() {
             let whole = n + 1 == count;
             let completes = if whole { completes.clone() } else { 0..0 };
             self.enqueue(Waiting { at_ns, octets, completes });
             if !whole {
-                at_ns += self.random.between(40_000, 120_000);
+                at_ns = (at_ns + self.random.between(40_000, 120_000)).min(until_ns);
             }
         }
         at_ns

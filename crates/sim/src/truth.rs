@@ -185,6 +185,10 @@ pub struct StreamTruth {
     pub reported_lost: Option<i32>,
     /// What the network did to it.
     pub impairment: Impairment,
+    /// It is SRTP.
+    pub encrypted: bool,
+    /// It is seen inside of a channel of TURN.
+    pub in_turn: bool,
 }
 
 /// How long packets were on their way in ten seconds of a stream, beyond the least time that one of the stream was; of

@@ -96,7 +96,8 @@ impl World {
         Ok(world)
     }
 
-    /// The next packet in time order into `packet`; when it passed the tap, nanoseconds since 1970. None at the end.
+    /// The next packet in time order into `packet`; when it passed the tap by the clock of the capture, nanoseconds
+    /// since 1970. None at the end.
     pub fn next_packet(&mut self, packet: &mut PacketBuf) -> Option<i64> {
         loop {
             let Some(mut top) = self.calendar.peek_mut() else {
@@ -137,7 +138,7 @@ impl World {
             self.totals.octets += packet.0.len() as u64;
             self.first_ns.get_or_insert(at_ns);
             self.last_ns = at_ns;
-            return Some(at_ns);
+            return Some(self.tap.clock_ns(at_ns));
         }
     }
 

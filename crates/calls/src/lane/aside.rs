@@ -3,6 +3,7 @@
 
 use super::fax::Fax;
 use super::handshakes::{self, Handshake, Handshakes, Pair};
+use super::over_tcp;
 use super::turn::{self, Inside, Turn};
 use super::{Begun, Carried, Carrier, Finished, Key, Lane, MediaPacket, Tracked, reports, stream_id};
 use crate::classify::flow_slot;
@@ -28,6 +29,7 @@ const HANDSHAKES_PER_CALL_MAX: usize = 16;
 pub struct Aside {
     turn: Turn,
     handshakes: Handshakes,
+    pub(super) over_tcp: over_tcp::Streams,
     faxes: HashMap<[Endpoint; 2], Faxing>,
     calls: HashMap<Serial, OfCall>,
 }
@@ -75,7 +77,7 @@ impl Aside {
 
     /// Times that flows were forgotten because there were too many.
     fn overflow(&self) -> u64 {
-        self.turn.overflow + self.handshakes.overflow
+        self.turn.overflow + self.handshakes.overflow + self.over_tcp.overflow
     }
 }
 
@@ -163,6 +165,9 @@ impl Lane {
         match self.find(&key, hash, packet.at_ns) {
             Some(at) => self.follow(at, packet, &media),
             None => self.unknown(packet, &media, &key, hash, flow_slot(around)),
+        }
+        if let Some(aside) = self.aside.as_deref_mut() {
+            aside.over_tcp.take(&key, media.header.sequence);
         }
         if self.begun > begun && self.directory.owner(from, to, packet.at_ns).is_none() {
             // It is some call's, and nothing says whose.

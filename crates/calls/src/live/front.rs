@@ -4,7 +4,7 @@ use super::{Epoch, Item, Report, Told, What};
 use crate::classify::{Class, classify, payload};
 use crate::clock::Leap;
 use crate::lane::{Lane, LaneOutput, MediaPacket};
-use crate::media::{Notice, Numbered};
+use crate::media::{Notice, Numbered, Reassembled};
 use crate::signalling::Incoming;
 use crate::transport::{TakeMessages, Transport};
 use crate::unread::Unread;
@@ -109,13 +109,7 @@ impl Front {
                 }
                 (Class::Signalling, decoded) | (_, decoded @ Decoded::Icmp(_)) => {
                     self.transport.packet(&packet, decoded, octets);
-                    for numbered in self.transport.take_reassembled() {
-                        // Told in its place among the messages.
-                        if let Notice::Reassembled(r) = numbered.notice {
-                            let told = &mut self.transport.taker_mut().told;
-                            told.push(item(&packet, What::Reassembled(r.datagram)), &r.octets);
-                        }
-                    }
+                    self.tell_reassembled();
                 }
                 _ => {}
             }
@@ -126,6 +120,17 @@ impl Front {
             self.spare.keep(batch, media);
         } else {
             self.held.push_back(Held { batch, media, next: 0 });
+        }
+    }
+
+    /// Tells media in fragments and in TCP in its place among the messages.
+    fn tell_reassembled(&mut self) {
+        for numbered in self.transport.take_reassembled() {
+            let Numbered { number, notice: Notice::Reassembled(r), .. } = numbered else { continue };
+            let Reassembled { at_ns, offset, file, datagram, tcp, .. } = *r;
+            let what = What::Reassembled { datagram, tcp };
+            let told = &mut self.transport.taker_mut().told;
+            told.push(Item { at_ns, number, offset, file, start: 0, length: 0, what }, &r.octets);
         }
     }
 
@@ -158,6 +163,7 @@ impl Front {
     /// The last that there is to tell: the lane has ended. Batches are still held until the last epoch.
     pub fn end(&mut self) -> Told {
         self.transport.end_streams();
+        self.tell_reassembled();
         Told { last: true, ..self.tell(None) }
     }
 
@@ -185,9 +191,7 @@ impl Front {
         } else {
             self.lane.tick(epoch.until_ns);
         }
-        let mut output = self.lane.poll();
-        output.carried.append(&mut self.unread.carried);
-        LaneOutput { lane: Some(self.transport.taker().told.lane), ..output }
+        LaneOutput { lane: Some(self.transport.taker().told.lane), ..self.lane.poll() }
     }
 
     /// Batches that wait for the signalling.

@@ -86,8 +86,13 @@ pub enum What {
     },
     /// RTCP, which every lane gets.
     Rtcp(Datagram),
-    /// A datagram that came in fragments and looks like RTP.
-    Reassembled(Datagram),
+    /// A datagram that came in fragments and looks like RTP, or a message of media over TCP.
+    Reassembled {
+        /// Addresses and ports, and the payload's lengths.
+        datagram: Datagram,
+        /// Over TCP: places before it in its direction at which the capture lacks messages.
+        tcp: Option<u32>,
+    },
     /// A packet did not arrive, by ICMP.
     Unreachable(Unreachable),
 }

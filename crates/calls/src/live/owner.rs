@@ -230,9 +230,9 @@ fn take(signalling: &mut Signalling, told: &Told, items: &[Item], epoch: &mut Ep
                     signalling.messages(&mut group);
                     signalling.unreachable(&what, item.at_ns, item.number);
                 }
-                What::Reassembled(datagram) => {
+                What::Reassembled { datagram, tcp } => {
                     let Item { at_ns, number, offset, file, .. } = *item;
-                    let whole = Reassembled { at_ns, offset, file, datagram, octets: octets.to_vec() };
+                    let whole = Reassembled { at_ns, offset, file, datagram, octets: octets.to_vec(), tcp };
                     let notice = Notice::Reassembled(Box::new(whole));
                     epoch.notices.push(Numbered { number, at_ns, notice });
                 }

@@ -27,8 +27,8 @@ pub struct PartyMedia {
     pub held: bool,
     /// It agreed to fax (T.38), so that silence of RTP means nothing.
     pub fax: bool,
-    /// It asked for RTP over TCP (RFC 4571).
-    pub over_tcp: bool,
+    /// It asked for media inside TLS, which cannot be read.
+    pub over_tls: bool,
 }
 
 impl PartyMedia {

@@ -138,7 +138,7 @@ impl PayloadMaps {
 
     fn keep(&mut self, session: &sdp::Session<'_>, outline: sdp::Outline<'_>) {
         let fits = outline.section.len() <= SECTION_OCTETS_MAX && outline.says_all(session);
-        let Some(media) = session.media.first().filter(|m| fits && m.candidates.is_empty() && !is_over_tcp(m)) else {
+        let Some(media) = session.media.first().filter(|m| fits && m.candidates.is_empty() && !m.is_over_tcp()) else {
             return;
         };
         let mut remark = String::new();
@@ -269,7 +269,7 @@ impl Offer<'_> {
         self.negotiate(call, maps, &offered);
         self.note_refusal(call, !session.media.is_empty() && session.media.iter().all(|media| media.port == 0));
         let fax = self.note_fax(call, session);
-        call.facts.parties[self.side()].over_tcp |= session.media.iter().any(is_over_tcp);
+        call.facts.parties[self.side()].over_tls |= session.media.iter().any(is_over_tls);
         let audio = session.media.iter().enumerate().filter(|(_, m)| m.kind == sdp::Kind::Audio);
         let audio: SmallVec<[Audio; 1]> = audio.map(|(index, media)| Audio::of(index, media)).collect();
         self.note_audio(call, &audio, fax);
@@ -441,10 +441,11 @@ fn push_oddities(remark: &mut String, session: &sdp::Session<'_>) {
 /// made of it, and its ICE candidates for RTP (component 1, RFC 8839 section 5.1); of a relay also the address at which
 /// it sees its client, which sends from there what is inside TURN.
 fn endpoints(media: &sdp::Media<'_>, from: &Incoming<'_>) -> impl Iterator<Item = MediaEnd> {
-    let candidates = media.candidates.iter().filter(|c| c.component == 1 && c.udp);
+    let candidates = media.candidates.iter().filter(|c| c.component == 1 && (c.udp || c.tcp));
     let candidates: Vec<MediaEnd> =
         candidates.flat_map(|c| [c.endpoint(), c.related]).flatten().map(MediaEnd::said).collect();
-    own_endpoints(media.rtp(), from).chain(candidates)
+    let own = media.rtp().filter(|own| own.port != TRICKLES || !media.is_over_tcp());
+    own_endpoints(own, from).chain(candidates)
 }
 
 /// Where RTP may come to, or from.
@@ -493,12 +494,13 @@ fn name_of(media: &sdp::Media<'_>) -> Option<u64> {
     (!media.ice_ufrag.is_empty()).then(|| ice_name(media.ice_ufrag))
 }
 
-/// Whether media is asked for over TCP (RFC 4145, RFC 4571).
-fn is_over_tcp(media: &sdp::Media<'_>) -> bool {
-    media.port != 0 && media.proto_text.starts_with(b"TCP/")
+/// Whether media is asked for inside TLS (RFC 4572), where it cannot be read.
+fn is_over_tls(media: &sdp::Media<'_>) -> bool {
+    media.port != 0 && media.proto_text.starts_with(b"TCP/TLS/")
 }
 
-/// The port of a section whose addresses are still to come (RFC 8840 section 4.1.1).
+/// The port of a section whose addresses are still to come (RFC 8840 section 4.1.1), and of one whose maker connects
+/// to the other side and cannot tell from where (RFC 4145 section 4.1).
 const TRICKLES: u16 = 9;
 
 /// What a description says of one audio section.

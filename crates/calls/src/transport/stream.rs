@@ -1,11 +1,19 @@
-//! SIP over TCP: connections put together, messages found in them, all other connections set aside.
+//! SIP and media over TCP: connections put together, messages found in them, all other connections set aside.
 
 use super::Place;
+use super::framed::{Frame, Frames, Framing};
+use super::probe::{Found, Piece, Probe};
 use crate::signalling::Incoming;
 use crate::transport::TakeMessages;
 use trunkline_wire::sip::stream::{Counts, Framed, Splitter, Verdict};
 use trunkline_wire::tcp_reassembly::{Connections, Direction, Event, TcpCounts, What};
-use trunkline_wire::{Datagram, TcpHeader, tcp};
+use trunkline_wire::{Datagram, Endpoint, TcpHeader, tcp};
+
+/// Connections with media that are followed at a time. Further ones are not read, and counted.
+pub const MEDIA_CONNECTIONS_MAX: usize = 8192;
+/// Octets kept of connections of which it is not known yet whether they are media. Of further ones none are kept: they
+/// are not read, and counted.
+pub const PROBED_OCTETS_MAX: usize = 16 << 20;
 
 trunkline_kit::counters! {
     /// What putting TCP together counts.
@@ -14,6 +22,14 @@ trunkline_kit::counters! {
         connections: "trunkline_calls_tcp_connections_total",
         /// TCP connections set aside because they carry no SIP
         not_sip: "trunkline_calls_tcp_not_sip_connections_total",
+        /// TCP connections with media
+        media: "trunkline_calls_tcp_media_connections_total",
+        /// messages of media over TCP
+        media_messages: "trunkline_calls_tcp_media_messages_total",
+        /// TCP connections with media not read because there were too many
+        media_overflow: "trunkline_calls_tcp_media_connections_overflow_total",
+        /// octets of media over TCP that could not be read, as the beginning of their message was not captured
+        media_unread_octets: "trunkline_calls_tcp_media_unread_octets_total",
         /// gaps in TCP streams
         gaps: "trunkline_calls_tcp_gaps_total",
         /// octets missing in TCP streams
@@ -35,7 +51,45 @@ trunkline_kit::counters! {
 
 struct Conversation {
     generation: u32,
-    ways: [Splitter<Place>; 2],
+    carries: Carries,
+}
+
+/// What a connection carries.
+enum Carries {
+    /// SIP, or what may be SIP, or media as long as there is a probe.
+    Messages { ways: Box<[Splitter<Place>; 2]>, probe: Option<Box<Probe>> },
+    /// Media.
+    Media(Box<[Frames; 2]>),
+}
+
+/// A message of media.
+pub struct Message {
+    /// When its last octet came in order, nanoseconds since 1970.
+    pub at_ns: i64,
+    /// The packet that brought it about.
+    pub place: Place,
+    /// Who sent it.
+    pub from: Endpoint,
+    /// Whom it was sent to.
+    pub to: Endpoint,
+    /// What was captured of it.
+    pub octets: Vec<u8>,
+    /// Its length.
+    pub wire: usize,
+    /// Places before it in its direction at which the capture lacks messages.
+    pub gaps: u32,
+}
+
+/// What was found in a segment.
+#[derive(Default)]
+struct Media {
+    messages: Vec<Message>,
+    /// Connections that are followed.
+    connections: usize,
+    /// Octets that probes keep.
+    probed: usize,
+    /// The framing of media that could not be read.
+    unread: Option<Framing>,
 }
 
 /// TCP connections that may carry SIP.
@@ -43,6 +97,9 @@ struct Conversation {
 pub struct Streams {
     connections: Connections<Place>,
     conversations: Vec<Option<Box<Conversation>>>,
+    /// Of each place in the table, the generation of the connection whose beginning was seen, plus one.
+    begun: Vec<u32>,
+    media: Media,
     counters: StreamCounters,
 }
 
@@ -57,13 +114,23 @@ impl Streams {
         payload: &[u8],
         taker: &mut impl TakeMessages,
     ) {
-        let (conversations, counters) = (&mut self.conversations, &mut self.counters);
-        let fresh = header.flags & tcp::SYN != 0;
-        let mut sink = |event: Event<'_, Place>| take(conversations, counters, &event, fresh, taker);
+        let mut table = Table {
+            conversations: &mut self.conversations,
+            media: &mut self.media,
+            counters: &mut self.counters,
+            begun: &self.begun,
+            fresh: header.flags & tcp::SYN != 0,
+        };
+        let mut sink = |event: Event<'_, Place>| table.take(&event, taker);
         let Some(id) = self.connections.push(at_ns, place, datagram, header, payload, &mut sink) else { return };
+        if header.flags & tcp::SYN != 0 {
+            let at = id.index as usize;
+            self.begun.resize(self.begun.len().max(at + 1), 0);
+            self.begun[at] = id.generation.wrapping_add(1);
+        }
         let Some(slot) = self.conversations.get_mut(id.index as usize) else { return };
         let known = slot.as_ref().filter(|c| c.generation == id.generation);
-        if known.is_some_and(|c| c.ways.iter().any(|w| w.verdict() == Verdict::NotSip)) {
+        if known.is_some_and(|c| c.carries.is_nothing()) {
             self.counters.not_sip += 1;
             if let Some(conversation) = slot.take() {
                 self.counters.settle(&conversation);
@@ -72,10 +139,21 @@ impl Streams {
         }
     }
 
+    /// Messages of media since the last call.
+    pub fn take_media(&mut self) -> Vec<Message> {
+        core::mem::take(&mut self.media.messages)
+    }
+
+    /// Whether media could not be read since the last call, and how it is framed.
+    pub fn take_unread(&mut self) -> Option<Framing> {
+        self.media.unread.take()
+    }
+
     /// Gives what waits: the input has ended.
     pub fn finish(&mut self, taker: &mut impl TakeMessages) {
-        let (conversations, counters) = (&mut self.conversations, &mut self.counters);
-        self.connections.finish(&mut |event| take(conversations, counters, &event, false, taker));
+        let (conversations, media, counters) = (&mut self.conversations, &mut self.media, &mut self.counters);
+        let mut table = Table { conversations, media, counters, begun: &self.begun, fresh: false };
+        self.connections.finish(&mut |event| table.take(&event, taker));
     }
 
     /// What was counted so far.
@@ -94,39 +172,178 @@ impl Streams {
     }
 }
 
-fn take(
-    conversations: &mut Vec<Option<Box<Conversation>>>,
-    counters: &mut StreamCounters,
-    event: &Event<'_, Place>,
+/// What the events of one segment change.
+struct Table<'t> {
+    conversations: &'t mut Vec<Option<Box<Conversation>>>,
+    media: &'t mut Media,
+    counters: &'t mut StreamCounters,
+    begun: &'t [u32],
+    /// The segment begins its connection.
     fresh: bool,
-    taker: &mut impl TakeMessages,
-) {
-    let index = event.connection.index as usize;
-    if conversations.len() <= index {
-        conversations.resize_with(index + 1, || None);
-    }
-    let slot = &mut conversations[index];
-    if slot.as_ref().is_none_or(|c| c.generation != event.connection.generation) {
-        let ways = [Splitter::new(fresh), Splitter::new(fresh)];
-        *slot = Some(Box::new(Conversation { generation: event.connection.generation, ways }));
-    }
-    let Some(conversation) = slot.as_deref_mut() else { return };
-    let mut sink = |framed: Framed<'_, Place>| hand_over(event, &framed, taker);
-    match event.what {
-        What::Octets { octets, .. } => way(conversation, event).push(event.at_ns, event.tag, octets, &mut sink),
-        What::Gap(gap) => way(conversation, event).gap(u64::from(gap.octets), &mut sink),
-        What::End(_) => {
-            for way in &mut conversation.ways {
-                way.finish(&mut sink);
+}
+
+impl Table<'_> {
+    fn take(&mut self, event: &Event<'_, Place>, taker: &mut impl TakeMessages) {
+        let index = event.connection.index as usize;
+        if self.conversations.len() <= index {
+            self.conversations.resize_with(index + 1, || None);
+        }
+        let Table { conversations, media, counters, begun, fresh } = self;
+        let generation = event.connection.generation;
+        let slot = &mut conversations[index];
+        if slot.as_ref().is_none_or(|c| c.generation != generation) {
+            if let Some(old) = slot.take() {
+                media.forget(&old.carries);
             }
-            counters.settle(conversation);
-            *slot = None;
+            let begins = *fresh || begun.get(index) == Some(&generation.wrapping_add(1));
+            *slot = Some(Box::new(Conversation::new(generation, *fresh, begins)));
+        }
+        let Some(conversation) = slot.as_deref_mut() else { return };
+        match event.what {
+            What::End(_) => {
+                if let Carries::Messages { ways, .. } = &mut conversation.carries {
+                    ways.iter_mut().for_each(|way| way.finish(&mut |framed| hand_over(event, &framed, taker)));
+                }
+                counters.settle(conversation);
+                media.forget(&conversation.carries);
+                *slot = None;
+            }
+            _ => conversation.take(event, media, counters, taker),
         }
     }
 }
 
-fn way<'c>(conversation: &'c mut Conversation, event: &Event<'_, Place>) -> &'c mut Splitter<Place> {
-    &mut conversation.ways[usize::from(event.direction == Direction::Backward)]
+impl Conversation {
+    /// `begins`: what comes is the beginning of the connection.
+    fn new(generation: u32, fresh: bool, begins: bool) -> Self {
+        let ways = Box::new([Splitter::new(fresh), Splitter::new(fresh)]);
+        Conversation { generation, carries: Carries::Messages { ways, probe: Some(Box::new(Probe::new(begins))) } }
+    }
+
+    fn take(
+        &mut self,
+        event: &Event<'_, Place>,
+        media: &mut Media,
+        counters: &mut StreamCounters,
+        taker: &mut impl TakeMessages,
+    ) {
+        let at = usize::from(event.direction == Direction::Backward);
+        let piece = || match event.what {
+            What::Octets { octets, .. } => Ok(octets),
+            What::Gap(gap) => Err(gap.octets),
+            What::End(_) => Err(0),
+        };
+        let (ways, probe) = match &mut self.carries {
+            Carries::Media(ways) => return media.take(&mut ways[at], event, (event.at_ns, event.tag), piece()),
+            Carries::Messages { ways, probe } => (ways, probe),
+        };
+        let mut sink = |framed: Framed<'_, Place>| hand_over(event, &framed, taker);
+        match piece() {
+            Ok(octets) => ways[at].push(event.at_ns, event.tag, octets, &mut sink),
+            Err(octets) => ways[at].gap(u64::from(octets), &mut sink),
+        }
+        let Some(probing) = probe else { return };
+        if ways.iter().any(|way| matches!(way.verdict(), Verdict::Sip | Verdict::WebSocket)) {
+            media.probed -= probing.octets();
+            *probe = None;
+            return;
+        }
+        let before = probing.octets();
+        let found = probing.take(at, Piece { at_ns: event.at_ns, place: event.tag, octets: piece().map(Into::into) });
+        media.probed = media.probed + probing.octets() - before;
+        match found {
+            Found::Nothing if media.probed <= PROBED_OCTETS_MAX => {}
+            Found::Media(framing, kept) => match media.begin(framing, kept, event, counters) {
+                Some(frames) => {
+                    counters.settle(self);
+                    self.carries = Carries::Media(frames);
+                }
+                None => *probe = None,
+            },
+            Found::Nothing => {
+                counters.media_overflow += 1;
+                media.probed -= probing.octets();
+                *probe = None;
+            }
+            Found::Other => {
+                media.probed -= probing.octets();
+                *probe = None;
+            }
+        }
+    }
+}
+
+impl Carries {
+    /// Neither SIP nor media.
+    fn is_nothing(&self) -> bool {
+        match self {
+            Carries::Messages { ways, probe: None } => ways.iter().any(|way| way.verdict() == Verdict::NotSip),
+            Carries::Messages { .. } | Carries::Media(_) => false,
+        }
+    }
+}
+
+impl Media {
+    /// Follows a connection that turned out to be media, from what is kept of it on.
+    fn begin(
+        &mut self,
+        framing: Framing,
+        kept: [(Vec<Piece>, bool); 2],
+        event: &Event<'_, Place>,
+        counters: &mut StreamCounters,
+    ) -> Option<Box<[Frames; 2]>> {
+        if self.connections >= MEDIA_CONNECTIONS_MAX {
+            counters.media_overflow += 1;
+            self.unread = Some(framing);
+            return None;
+        }
+        self.connections += 1;
+        counters.media += 1;
+        let own = usize::from(event.direction == Direction::Backward);
+        let mut frames = Box::new(kept.each_ref().map(|(_, begins)| Frames::new(framing, *begins)));
+        for (at, (kept, _)) in kept.into_iter().enumerate() {
+            let (from, to) = if at == own { (event.from, event.to) } else { (event.to, event.from) };
+            for piece in &kept {
+                let about = Event { from, to, ..*event };
+                let octets = piece.octets.as_deref().map_err(|missing| *missing);
+                self.take(&mut frames[at], &about, (piece.at_ns, piece.place), octets);
+            }
+        }
+        Some(frames)
+    }
+
+    /// Takes what comes next of a direction with media.
+    fn take(
+        &mut self,
+        frames: &mut Frames,
+        event: &Event<'_, Place>,
+        (at_ns, place): (i64, Place),
+        octets: Result<&[u8], u32>,
+    ) {
+        let (from, to) = (event.from, event.to);
+        let before = frames.passed_over;
+        let messages = &mut self.messages;
+        let mut sink = |frame: Frame<'_>| {
+            let Frame { octets, wire, gaps } = frame;
+            messages.push(Message { at_ns, place, from, to, octets: octets.into(), wire, gaps });
+        };
+        match octets {
+            Ok(octets) => frames.push(octets, &mut sink),
+            Err(missing) => frames.gap(missing as usize, &mut sink),
+        }
+        if frames.passed_over > before {
+            self.unread = Some(frames.framing());
+        }
+    }
+
+    /// A connection is over.
+    fn forget(&mut self, carries: &Carries) {
+        match carries {
+            Carries::Media(_) => self.connections -= 1,
+            Carries::Messages { probe: Some(probe), .. } => self.probed -= probe.octets(),
+            Carries::Messages { .. } => {}
+        }
+    }
 }
 
 fn hand_over(event: &Event<'_, Place>, framed: &Framed<'_, Place>, taker: &mut impl TakeMessages) {
@@ -146,7 +363,17 @@ fn hand_over(event: &Event<'_, Place>, framed: &Framed<'_, Place>, taker: &mut i
 
 impl StreamCounters {
     fn settle(&mut self, conversation: &Conversation) {
-        for counts in conversation.ways.iter().map(Splitter::counts) {
+        let ways = match &conversation.carries {
+            Carries::Messages { ways, .. } => ways,
+            Carries::Media(frames) => {
+                for frames in frames.iter() {
+                    self.media_messages += frames.messages;
+                    self.media_unread_octets += frames.passed_over;
+                }
+                return;
+            }
+        };
+        for counts in ways.iter().map(Splitter::counts) {
             let Counts { cut, overlong, junk_octets, compressed_frames, .. } = counts;
             self.cut += cut;
             self.overlong += overlong;

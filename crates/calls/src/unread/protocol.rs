@@ -123,12 +123,12 @@ impl Protocol {
                  such as behind the proxy or SBC."
             }
             Protocol::TurnMedia => {
-                "Media inside TURN over TCP is not analysed: such calls have no streams here. Capture behind the TURN \
-                 server."
+                "Some media inside TURN over TCP could not be read: segments are missing in the capture, or there are \
+                 too many such connections. The streams lack it."
             }
             Protocol::RtpTcp => {
-                "Media over TCP (RFC 4571) is not analysed: such calls have no streams here. Capture where it goes over \
-                 UDP."
+                "Some media over TCP (RFC 4571) could not be read: segments are missing in the capture, or there are too \
+                 many such connections. The streams lack it."
             }
             Protocol::Udptl => "Fax over UDPTL is counted, its pages are not analysed.",
             Protocol::H323 | Protocol::Ras | Protocol::Skinny | Protocol::Mgcp | Protocol::Megaco => {

@@ -213,8 +213,16 @@ pub fn loss(case: &Case<'_>) -> Option<Verdict> {
         0 => String::new(),
         n => format!(" The capture itself lost up to {n} more."),
     };
+    let (never, why) = match case.evidence.get(case.call.streams.iter().position(|s| core::ptr::eq(s, worst))?) {
+        Some(Evidence { tcp: Some(_), .. }) => (
+            "are not among what was sent over TCP",
+            " TCP itself loses nothing: the sender left them out, as some do when their connection is slow, or did not \
+             get them.",
+        ),
+        _ => ("never came", ""),
+    };
     let text = format!(
-        "{:.1} % of the packets from {} ({}) never came: {} of {}, {}.{at_tap}",
+        "{:.1} % of the packets from {} ({}) {never}: {} of {}, {}.{why}{at_tap}",
         share(lost(worst), worst) * 100.0,
         the(worst.direction),
         worst.src,

@@ -1,5 +1,5 @@
-//! Media that goes in another way than as RTP over UDP, and is not known to be this call's: over TCP, or inside TURN
-//! between addresses that no SDP names.
+//! Media that goes in another way than as RTP over UDP, and is not known to be this call's: over TCP or inside TURN
+//! between addresses that no SDP names, or inside TLS.
 
 use super::audio::{PARTIES, audio_expected, audio_packets, role, sdp_packets, silent_side, talk_ns};
 use super::{Case, verdict};
@@ -29,8 +29,11 @@ fn way(case: &Case<'_>, party: usize) -> Option<String> {
     let media = &case.facts.parties[party];
     let of = media.endpoint?;
     match case.tap.carried[party] {
-        _ if media.over_tcp => Some(format!("its SDP asks for RTP over TCP (RFC 4571) at {of}")),
-        Some(Carrier::Tcp) => Some(format!("RTP of its host ({}) was seen over TCP (RFC 4571)", of.address)),
+        _ if media.over_tls => Some(format!("its SDP asks for media inside TLS at {of}")),
+        Some(Carrier::Tcp) => Some(format!(
+            "RTP of its host ({}) was seen over TCP (RFC 4571), and it is not known to which call it belongs",
+            of.address
+        )),
         Some(Carrier::Turn) => Some(format!(
             "RTP of its host ({}) was seen inside TURN, and it is not known to which call it belongs",
             of.address

@@ -8,14 +8,14 @@ use trunkline_wire::Endpoint;
 
 const ID: [u8; 12] = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8];
 
-fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let mut octets = [kind.to_be_bytes(), (value.len() as u16).to_be_bytes()].concat();
     octets.extend(value);
     octets.resize(octets.len().next_multiple_of(4), 0);
     octets
 }
 
-fn address(kind: u16, of: Endpoint) -> Vec<u8> {
+pub fn address(kind: u16, of: Endpoint) -> Vec<u8> {
     let mask = [&[0x21, 0x12, 0xa4, 0x42], &ID[..]].concat();
     let octets = of.address.octets();
     let (family, octets) = if of.address.is_v4() { (1, &octets[12..]) } else { (2, &octets[..]) };
@@ -23,7 +23,7 @@ fn address(kind: u16, of: Endpoint) -> Vec<u8> {
     attribute(kind, &[&[0, family][..], &xored(&of.port.to_be_bytes()), &xored(octets)].concat())
 }
 
-fn message(kind: u16, attributes: &[Vec<u8>]) -> Vec<u8> {
+pub fn message(kind: u16, attributes: &[Vec<u8>]) -> Vec<u8> {
     let body = attributes.concat();
     let mut octets = [kind.to_be_bytes(), (body.len() as u16).to_be_bytes()].concat();
     octets.extend([0x21, 0x12, 0xa4, 0x42]);
@@ -32,7 +32,7 @@ fn message(kind: u16, attributes: &[Vec<u8>]) -> Vec<u8> {
     octets
 }
 
-fn channel(number: u16, inside: &[u8], padded: bool) -> Vec<u8> {
+pub fn channel(number: u16, inside: &[u8], padded: bool) -> Vec<u8> {
     let mut octets = [number.to_be_bytes(), (inside.len() as u16).to_be_bytes()].concat();
     octets.extend(inside);
     if padded {

@@ -5,9 +5,11 @@ use crate::live;
 use crate::truth::state_name;
 use crate::world;
 use std::collections::{BTreeMap, HashMap};
+use trunkline_sim::tap::Set;
 use trunkline_sim::truth::{CallTruth, Moment, State};
-use trunkline_sim::{Preset, Settings};
+use trunkline_sim::{Preset, Settings, Tap};
 use trunkline_store::row::{Call, Rows};
+use trunkline_wire::Endpoint;
 use world::{World, read_rows, world};
 
 /// How far times may be from the truth: messages that share a TCP segment are told with its last octet.
@@ -35,6 +37,36 @@ fn legs<'a>(world: &'a World, rows: &'a Rows) -> Vec<Legs<'a>> {
         of.entry(first).or_default().push((truth, *call));
     }
     of.into_values().collect()
+}
+
+/// What goes wrong with the clock of the capture while calls are up: an hour forward, an hour back, both.
+fn clocks(seed: u64) -> Tap {
+    let at_s = 40.0 + (seed % 7) as f64 * 9.0;
+    let set = |after_s: f64, by_s: f64| Set { at_s: at_s + after_s, by_s };
+    let clock = match seed % 3 {
+        0 => vec![set(0.0, 3600.0)],
+        1 => vec![set(0.0, -3600.0)],
+        _ => vec![set(0.0, 3600.0), set(60.0, -3600.0)],
+    };
+    Tap { clock, ..Tap::default() }
+}
+
+#[test]
+fn a_clock_that_is_set_is_no_fault_of_calls() {
+    let mut judged = Judged::default();
+    for seed in 31..=33 {
+        let world = world(&Settings { tap: clocks(seed), ..mixed(seed, 300) });
+        let (rows, summary) = read_rows(&world.file, 1);
+        assert!(!summary.leaps.is_empty(), "seed {seed}");
+        assert_eq!(rows.calls.len(), world.calls().count(), "seed {seed}");
+        for call in &rows.calls {
+            assert_eq!(call.verdict, None, "seed {seed} {}", call.sip_call_id);
+        }
+        let faulty = Settings { tap: clocks(seed), faults: 0.6, near_misses: 0.3, ..mixed(seed + 10, 300) };
+        let world = crate::world::world(&faulty);
+        legs(&world, &read_rows(&world.file, 1).0).iter().for_each(|legs| judged.judge(legs));
+    }
+    judged.is_right();
 }
 
 fn kind_of(call: &Call) -> Option<&str> {
@@ -72,6 +104,10 @@ fn differences(truth: &CallTruth, call: &Call) -> Vec<String> {
     wrong
 }
 
+fn port(end: &str) -> u16 {
+    end.parse::<Endpoint>().unwrap().port
+}
+
 /// All that is wrong with what was read of a world in which nothing is wrong.
 fn mistakes(world: &World, rows: &Rows) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -89,6 +125,11 @@ fn mistakes(world: &World, rows: &Rows) -> Vec<String> {
         if ours != theirs {
             wrong.push(format!("{}: {ours} streams, truly {theirs}", legs[0].0.sip_call_id));
         }
+        let ours = streams(&|(_, call)| call.streams.iter().filter(|s| s.encrypted).count());
+        let theirs = streams(&|(truth, _)| truth.streams.iter().filter(|s| s.encrypted).count());
+        if ours != theirs {
+            wrong.push(format!("{}: {ours} encrypted streams, truly {theirs}", legs[0].0.sip_call_id));
+        }
     }
     wrong
 }
@@ -96,6 +137,7 @@ fn mistakes(world: &World, rows: &Rows) -> Vec<String> {
 #[test]
 fn nothing_is_wrong_in_mixed_worlds() {
     let (mut calls, mut hops, mut legs, mut joined, mut video, mut long) = (0, 0, 0, 0, 0, 0);
+    let (mut in_turn, mut encrypted, mut mapped, mut nat) = (0, 0, 0, 0);
     for seed in 1..=3 {
         let world = world(&mixed(seed, 600));
         let (rows, _) = read_rows(&world.file, 1);
@@ -110,10 +152,15 @@ fn nothing_is_wrong_in_mixed_worlds() {
             joined += usize::from(truth.state == State::JoinedMidCall);
             video += usize::from(truth.streams.iter().any(|s| matches!(&*s.codec, "VP8" | "H264")));
             long += usize::from(truth.setup_ms.is_some_and(|ms| ms > 60_000.0));
+            in_turn += usize::from(truth.streams.iter().any(|s| s.in_turn));
+            encrypted += usize::from(truth.streams.iter().any(|s| s.encrypted));
+            mapped += usize::from(truth.dst.starts_with("10."));
+            nat += usize::from(truth.streams.iter().any(|s| !s.in_turn && port(&s.src) >= 49_152));
         }
     }
     // Of each there is enough that it is tested.
     assert!(calls > 2000 && hops > 300 && legs > 150 && joined > 30 && video > 100 && long > 100);
+    assert!(in_turn > 50 && encrypted > 50 && mapped > 15 && nat > 50, "{in_turn} {encrypted} {mapped} {nat}");
 }
 
 /// What was planted of each kind, and how much of it was found; what was said that is not so.

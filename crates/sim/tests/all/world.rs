@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use trunkline_sim::faults::Variant;
-use trunkline_sim::truth::{CallTruth, Moment, State, Totals, TransactionTruth, Who};
+use trunkline_sim::truth::{CallTruth, Moment, State, StreamTruth, Totals, TransactionTruth, Who};
 use trunkline_sim::{Kind, PacketBuf, Preset, Settings, Truth, World, faults, write};
 
 /// A world's file and truth.
@@ -152,6 +152,18 @@ fn check_effect(call: &CallTruth) {
         }
         Kind::AudioStopped => is(silent_s(call, false) >= 10.0),
         Kind::LateAudio => is(late_s(call) >= 3.0),
+        Kind::OneWayAudio if planted.variant == Variant::RelayDead => {
+            assert!(call.streams.iter().all(|s| !s.in_turn || s.direction == Who::Caller), "{context}");
+        }
+        Kind::OneWayAudio if planted.variant == Variant::ToPrivateAddress => {
+            let is_astray = |s: &StreamTruth| s.dst.starts_with("192.168.");
+            assert!(call.streams.iter().all(|s| is_astray(s) == (s.direction == Who::Callee)), "{context}");
+        }
+        Kind::OneWayAudio if planted.variant == Variant::RelayStops => {
+            let last = || call.streams.iter().map(|s| s.last.as_ref().unwrap().ns);
+            assert!(last().max().unwrap() - last().min().unwrap() > 10_000_000_000, "{context}");
+        }
+        Kind::OneWayAudio if planted.variant == Variant::Unreachable => assert_eq!(directions.len(), 2, "{context}"),
         Kind::OneWayAudio if !planted.near_miss => assert_eq!(directions.len(), 1, "{context}"),
         Kind::Failure4xx | Kind::Failure5xx | Kind::Failure6xx if !planted.near_miss => {
             assert_eq!(call.state, State::Rejected);

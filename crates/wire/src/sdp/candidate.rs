@@ -25,6 +25,8 @@ pub struct Candidate<'a> {
     pub component: u16,
     /// Whether it is for UDP.
     pub udp: bool,
+    /// Whether it is for TCP (RFC 6544), and others may connect there: active ones have port 9 (section 4.5).
+    pub tcp: bool,
     /// The higher the better.
     pub priority: u32,
     /// The address; a name where it is hidden (`.local`).
@@ -49,7 +51,8 @@ impl<'a> Candidate<'a> {
         let mut parts = value.split(|&o| o == b' ').filter(|p| !p.is_empty());
         let _foundation = parts.next()?;
         let component = super::parse::digits(parts.next()?)?;
-        let udp = parts.next()?.eq_ignore_ascii_case(b"UDP");
+        let transport = parts.next()?;
+        let (udp, tcp) = (transport.eq_ignore_ascii_case(b"UDP"), transport.eq_ignore_ascii_case(b"TCP"));
         let priority = super::parse::digits(parts.next()?)?;
         let connection = super::parse::host(parts.next()?);
         let port = super::parse::digits(parts.next()?)?;
@@ -63,7 +66,8 @@ impl<'a> Candidate<'a> {
         };
         let related = if kind == CandidateKind::Relay { related(parts) } else { None };
         let (component, port) = (u16::try_from(component).ok()?, u16::try_from(port).ok()?);
-        Some(Candidate { component, udp, priority, connection, port, kind, related })
+        let tcp = tcp && !matches!(port, 0 | 9);
+        Some(Candidate { component, udp, tcp, priority, connection, port, kind, related })
     }
 }
 

@@ -100,15 +100,15 @@ pub enum Kind {
 /// Transport of media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Proto {
-    /// `RTP/AVP`, `RTP/AVPF`.
+    /// `RTP/AVP`, `RTP/AVPF`, also behind `TCP/`.
     Rtp,
-    /// `RTP/SAVP`, `RTP/SAVPF`.
+    /// `RTP/SAVP`, `RTP/SAVPF`, also behind `TCP/`.
     Srtp,
-    /// `UDP/TLS/RTP/SAVP`, `UDP/TLS/RTP/SAVPF`.
+    /// `UDP/TLS/RTP/SAVP`, `UDP/TLS/RTP/SAVPF`, `TCP/DTLS/RTP/SAVP`, `TCP/DTLS/RTP/SAVPF`.
     DtlsSrtp,
     /// `udptl`: T.38.
     Udptl,
-    /// `TCP/...`, `UDP/BFCP`, `UDP/DTLS/SCTP` and any other.
+    /// `TCP/TLS/...`, `TCP/BFCP`, `UDP/BFCP`, `UDP/DTLS/SCTP` and any other.
     Other,
 }
 
@@ -234,6 +234,11 @@ impl<'a> Media<'a> {
             }
             None => Some(Endpoint::new(rtp.address, rtp.port.checked_add(1)?)),
         }
+    }
+
+    /// Whether it is to come over TCP (RFC 4145, RFC 4571).
+    pub fn is_over_tcp(&self) -> bool {
+        self.proto_text.starts_with(b"TCP/")
     }
 
     /// Whether it is refused or ended: port 0 (RFC 3264 section 6) without being bundle-only.

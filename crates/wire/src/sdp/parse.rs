@@ -226,10 +226,12 @@ fn kind(text: &[u8]) -> Kind {
 }
 
 fn proto(text: &[u8]) -> Proto {
+    // RFC 4571 section 5 and RFC 7850; what goes through TLS is no RTP on the wire.
+    let text = text.strip_prefix(b"TCP/").filter(|rest| !rest.starts_with(b"TLS/")).unwrap_or(text);
     match text {
         b"RTP/AVP" | b"RTP/AVPF" => Proto::Rtp,
         b"RTP/SAVP" | b"RTP/SAVPF" => Proto::Srtp,
-        b"UDP/TLS/RTP/SAVP" | b"UDP/TLS/RTP/SAVPF" => Proto::DtlsSrtp,
+        b"UDP/TLS/RTP/SAVP" | b"UDP/TLS/RTP/SAVPF" | b"DTLS/RTP/SAVP" | b"DTLS/RTP/SAVPF" => Proto::DtlsSrtp,
         _ if text.eq_ignore_ascii_case(b"udptl") => Proto::Udptl,
         // Field: `rtp/avp` and `RTP/AVP/UDP` are seen.
         _ if text.len() >= 7 && text[..7].eq_ignore_ascii_case(b"RTP/AVP") => Proto::Rtp,
