@@ -41,7 +41,8 @@ fn made(file: &str, paths: &[String], texts: &[Text]) -> Option<String> {
 
 fn lists(paths: &[String], texts: &[Text]) -> String {
     let mut crates: BTreeMap<&str, (usize, Vec<String>)> = BTreeMap::new();
-    let product = |text: &&Text| text.path.ends_with(".rs") && crate_of(&text.path).is_some_and(|(c, _)| c != "xtask");
+    let is_product = |(name, inside): (&str, &str)| name != "xtask" && inside.starts_with("src/");
+    let product = |text: &&Text| text.path.ends_with(".rs") && crate_of(&text.path).is_some_and(is_product);
     for text in texts.iter().filter(product) {
         let places = product_lines(text).filter(|(_, line)| has_unsafe(line)).count();
         if let (Some((name, inside)), 1..) = (crate_of(&text.path), places) {
