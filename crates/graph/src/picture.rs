@@ -17,7 +17,6 @@ mod plan;
 mod script;
 
 pub use csv::csv;
-pub(crate) use csv::field;
 pub use evaluate::{Drawn, Figures, Picture, Print, Rule, Stroke, picture};
 pub use plan::{PICTURE_SOURCES_MAX, Plan, Planned, PlannedThreshold, Taken};
 pub use script::{Format, script};

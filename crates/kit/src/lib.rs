@@ -1,6 +1,6 @@
 //! What every engine and job stands on: identifiers, configuration, counters, dates, metrics, exit codes, octets,
-//! latencies, repeatable chance, passwords in files; TLS with servers (feature `tls`), requests to them (`http`) and
-//! programs that are run (`program`).
+//! latencies, repeatable chance, passwords in files, text that strangers wrote; TLS with servers (feature `tls`),
+//! requests to them (`http`) and programs that are run (`program`).
 #![forbid(unsafe_code)]
 
 pub mod config;
@@ -20,5 +20,6 @@ pub mod random;
 pub mod secret;
 #[cfg(feature = "tls")]
 pub mod tls;
+pub mod untrusted;
 
 pub use id::Id;

@@ -1,6 +1,7 @@
 //! A program that is run for what it says: never through a shell, in an environment of its own, bounded in time and in
 //! what it says, and gone with all that it has started when its time is over.
 
+use crate::untrusted::without_nul;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
 use std::process::{ExitStatus, Stdio};
@@ -57,6 +58,15 @@ pub enum Fault {
     Lost(io::Error),
 }
 
+impl Fault {
+    /// It cannot be started with these words and this environment, however often that is tried: they are too long, or
+    /// no words.
+    pub fn is_for_ever(&self) -> bool {
+        let kinds = [io::ErrorKind::ArgumentListTooLong, io::ErrorKind::InvalidInput];
+        matches!(self, Fault::Start(error) if kinds.contains(&error.kind()))
+    }
+}
+
 /// All processes of a program that has not ended: they end with this.
 struct Group(Option<Pid>);
 
@@ -81,8 +91,9 @@ impl Drop for Group {
 /// It did not end by itself. It is gone then.
 pub async fn run(program: &Program) -> Result<Ended, Fault> {
     let (name, arguments) = program.words.split_first().ok_or_else(|| Fault::Start(io::ErrorKind::NotFound.into()))?;
-    let mut command = Command::new(name);
-    command.args(arguments).env_clear().env("PATH", PATH).envs(program.environment.iter().map(|(k, v)| (k, v)));
+    let mut command = Command::new(&*without_nul(name));
+    command.args(arguments.iter().map(|word| without_nul(word).into_owned())).env_clear().env("PATH", PATH);
+    command.envs(program.environment.iter().map(|(name, value)| (name, without_nul(value).into_owned())));
     command.process_group(0).kill_on_drop(true);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(Fault::Start)?;
@@ -218,5 +229,16 @@ mod tests {
         loud.words[2] = "cat /dev/zero".to_owned();
         loud.ends_beyond = true;
         assert!(matches!(ran(&loud), Err(Fault::Output(1000))));
+    }
+
+    #[test]
+    fn nul_is_passed_on_as_a_sign_and_what_is_too_long_never_starts() {
+        let said = ran(&shell("printf '%s' \"a\0b\"")).unwrap();
+        assert_eq!(String::from_utf8(said.output).unwrap(), "a\u{fffd}b");
+        let mut long = shell("true");
+        long.words.push("x".repeat(1 << 20));
+        assert!(ran(&long).unwrap_err().is_for_ever());
+        let missing = Program { words: vec!["/nowhere/at/all".to_owned()], ..shell("") };
+        assert!(!ran(&missing).unwrap_err().is_for_ever());
     }
 }

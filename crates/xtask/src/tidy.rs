@@ -8,6 +8,7 @@ mod length;
 mod links;
 mod names;
 mod orphans;
+mod security;
 mod sleeps;
 mod source;
 mod width;
@@ -83,18 +84,20 @@ fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     breaks::check(&texts, &mut findings);
     fuzz::check(repository, &paths, &texts, &mut findings);
     groups::check(&texts, &mut findings);
+    security::check(&paths, &texts, &mut findings);
     findings.sort();
     Ok(findings)
 }
 
-/// Mends what needs no thought: wide comments and prose, the list of fuzz targets, the runner's test groups,
-/// the lengths of long files that shrank, the sleeps of tests that went.
+/// Mends what needs no thought: wide comments and prose, the lists of fuzz targets and of unsafe code, the runner's
+/// test groups, the lengths of long files that shrank, the sleeps of tests that went.
 fn fix(repository: &Repository) -> Result<(), String> {
     let paths = repository.paths()?;
     let texts = repository.texts(&paths);
     width::fix(repository, &texts)?;
     fuzz::fix(repository, &paths, &texts)?;
     groups::fix(repository, &texts)?;
+    security::fix(repository, &paths, &texts)?;
     length::fix(repository, &texts)?;
     sleeps::fix(repository, &texts)
 }

@@ -4,6 +4,7 @@ use super::message::Message;
 use super::{Kind, Notice};
 use core::fmt::Write as _;
 use serde_json::{Value, json as value};
+use trunkline_kit::untrusted;
 use trunkline_store::time::{SECOND_NS, rfc3339};
 
 /// Characters of a line.
@@ -41,13 +42,19 @@ pub fn text(message: &Message) -> String {
     }
     for alert in &message.alerts {
         let flapping = if alert.flapping { ", flapping" } else { "" };
-        let _ =
-            writeln!(out, "{} ({}{flapping}): {}", alert.kind.name().to_uppercase(), alert.severity(), alert.line());
+        let _ = writeln!(
+            out,
+            "{} ({}{flapping}): {}",
+            alert.kind.name().to_uppercase(),
+            alert.severity(),
+            line(&alert.line())
+        );
         if !alert.text.is_empty() {
-            let _ = writeln!(out, "{}", alert.text);
+            let _ = writeln!(out, "{}", untrusted::lines(&alert.text));
         }
         let _ = writeln!(out, "since {}, now {}", time(alert.began_s), time(alert.at_s));
-        let labels: Vec<String> = alert.labels.iter().map(|(name, text)| format!("{name}={text}")).collect();
+        let labels: Vec<String> =
+            alert.labels.iter().map(|(name, text)| format!("{name}={}", untrusted::line(text))).collect();
         let _ = writeln!(out, "{}\nalert {}\n", labels.join(" "), alert.incident);
     }
     if message.more > 0 {
@@ -109,6 +116,5 @@ fn time(at_s: i64) -> String {
 
 /// Without what would end a line, and not too long.
 fn line(text: &str) -> String {
-    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    clean.take(LINE_MAX).collect()
+    untrusted::line(text).chars().take(LINE_MAX).collect()
 }

@@ -8,14 +8,18 @@ use trunkline_kit::program::{self, Fault, Program};
 
 /// Octets of what a program says that are kept.
 pub const OUTPUT_OCTETS_MAX: usize = 4096;
+/// Octets of an argument or a variable; Linux takes 128 KiB (MAX_ARG_STRLEN).
+const WORD_OCTETS_MAX: usize = 100_000;
 
 /// Runs a program for a message.
 pub async fn run(command: &[Text], message: &Message, time: Duration) -> Outcomes {
-    let words: Vec<String> = command.iter().map(|word| word.with(|name| field(message, name))).collect();
+    let words: Vec<String> = command.iter().map(|word| bounded(word.argument(|name| field(message, name)))).collect();
     let name = words.first().cloned().unwrap_or_default();
     let environment = environment(message).into();
     let program = Program { words, environment, time, octets_max: OUTPUT_OCTETS_MAX, ends_beyond: false };
     match program::run(&program).await {
+        // With this message it can never be started: the others need not wait for it.
+        Err(fault @ Fault::Start(_)) if fault.is_for_ever() => Outcomes::GivenUp(format!("{name}: {fault}")),
         Err(fault @ Fault::Start(_)) => Outcomes::Failed(format!("{name}: {fault}")),
         Err(fault) => Outcomes::InDoubt(format!("{name} {fault}")),
         Ok(ended) if ended.status.success() => Outcomes::Delivered,
@@ -32,13 +36,18 @@ fn environment(message: &Message) -> [(&'static str, String); 6] {
     [
         ("TRUNKLINE_ALERT_MESSAGE", message.id.clone()),
         ("TRUNKLINE_ALERT_TITLE", subject_line(message)),
-        ("TRUNKLINE_ALERT_TEXT", text(message)),
+        ("TRUNKLINE_ALERT_TEXT", bounded(text(message))),
         ("TRUNKLINE_ALERT_STATE", first.map_or("", |alert| alert.kind.name()).to_owned()),
         ("TRUNKLINE_ALERT_SEVERITY", first.map_or("", |alert| alert.severity()).to_owned()),
-        // A variable has at most 128 KiB (MAX_ARG_STRLEN of Linux).
         (
             "TRUNKLINE_ALERT_JSON",
-            Some(json(message).to_string()).filter(|text| text.len() < 100_000).unwrap_or_default(),
+            Some(json(message).to_string()).filter(|text| text.len() <= WORD_OCTETS_MAX).unwrap_or_default(),
         ),
     ]
+}
+
+/// Not longer than a word may be; its end is cut off.
+fn bounded(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(WORD_OCTETS_MAX));
+    text
 }

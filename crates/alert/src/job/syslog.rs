@@ -9,6 +9,7 @@ use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UdpSocket;
+use trunkline_kit::untrusted;
 use trunkline_store::time::{SECOND_NS, rfc3339};
 
 /// Octets of a line over UDP: what a datagram takes (RFC 5426 section 3.2 asks for 2048 at least).
@@ -83,7 +84,8 @@ fn line(message: &Message, alert: &Notice, facility: u32, host_name: &str) -> St
     let parameters: String = own.into_iter().chain(labels).map(|(name, text)| parameter(name, text)).collect();
     let host: String = host_name.chars().filter(char::is_ascii_graphic).take(255).collect();
     let host = if host.is_empty() { "-" } else { &host };
-    let text: String = alert.line().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let text = alert.line();
+    let text = untrusted::line(&text);
     let priority = facility * 8 + severity;
     // 32473 is the number for examples (RFC 5612): the project has none of its own.
     format!(
@@ -96,6 +98,5 @@ fn line(message: &Message, alert: &Notice, facility: u32, host_name: &str) -> St
 fn parameter(name: &str, text: &str) -> String {
     let fits = |c: &char| c.is_ascii_graphic() && !"=]\"".contains(*c);
     let name: String = name.chars().filter(fits).take(32).collect();
-    let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace(']', "\\]");
-    if name.is_empty() { String::new() } else { format!(" {name}=\"{text}\"") }
+    if name.is_empty() { String::new() } else { format!(" {name}=\"{}\"", untrusted::syslog_value(text)) }
 }

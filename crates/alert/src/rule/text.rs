@@ -2,6 +2,7 @@
 
 use core::fmt;
 use trunkline_kit::config::{Raw, Value, quoted};
+use trunkline_kit::untrusted;
 
 /// Characters of a text.
 const TEXT_MAX: usize = 4096;
@@ -57,6 +58,15 @@ impl Text {
     /// Whether nothing stands in it.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The same for an argument of a program: what a field holds is no option of it, and ends it nowhere.
+    pub fn argument(&self, field: impl Fn(&str) -> Option<String>) -> String {
+        let text = self.with(field);
+        match self.0.first() {
+            Some(Piece::Field(_)) => untrusted::argument(&text).into_owned(),
+            _ => untrusted::without_nul(&text).into_owned(),
+        }
     }
 
     /// With what the fields hold; one that nobody knows leaves nothing. What a field holds is not read again.

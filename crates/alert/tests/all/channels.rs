@@ -169,3 +169,25 @@ fn commands_get_arguments_as_they_are_and_do_not_run_for_ever() {
     assert!(folder.path().join("outedge; $(reboot)").exists());
     assert_eq!(alerts.view().delivery.attempts, 2);
 }
+
+/// Names come from the network: a NUL ends no argument, a dash makes no option, and nothing is tried in vain for a day.
+#[test]
+fn names_of_strangers_are_data_for_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let text = format!(
+        "{RULE}[route.all]\nchannels = \"run\"\nwait = \"0 s\"\n[channel.run]\nkind = \"command\"\n\
+         command = [\"sh\", \"-c\", 'printf \"%s|%s|%s\" \"$1\" \"$TRUNKLINE_ALERT_TITLE\" \"$TRUNKLINE_ALERT_TEXT\" > {}', \
+         \"sh\", \"|subject|\"]\n",
+        out.display()
+    );
+    let alerts = start(&folder.path().join("log"), &text);
+    alerts.observe(vec![see("-rf\0phone\x1b]0;x\x07\nFIRING", 9.0)]).unwrap();
+    assert!(alerts.wait_for(LONG, |view| view.delivery.delivered == 1), "{:?}", alerts.view().delivery);
+    let said = std::fs::read_to_string(out).unwrap();
+    let (argument, rest) = said.split_once('|').unwrap();
+    assert_eq!(argument, " -rf\u{fffd}phone\x1b]0;x\x07\nFIRING");
+    // What people read has no orders for a terminal, and no lines of strangers.
+    assert!(!rest.contains(['\0', '\x1b', '\x07']) && !rest.contains("\nFIRING\n"), "{rest:?}");
+    assert_eq!(alerts.view().delivery.attempts, 1);
+}

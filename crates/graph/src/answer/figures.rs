@@ -4,11 +4,12 @@
 use super::asked::Asked;
 use super::pictures::{ask_of, number};
 use super::{Unanswered, View, graphs};
-use crate::picture::{Picture, Plan, WIDTH_MAX, field, picture};
+use crate::picture::{Picture, Plan, WIDTH_MAX, picture};
 use crate::template::Aggregate;
 use core::fmt::Write as _;
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use trunkline_kit::untrusted::cell;
 
 /// Graphs of one report.
 pub const REPORT_GRAPHS_MAX: usize = 500;
@@ -75,8 +76,8 @@ fn csv(graphs: &[Reported]) -> String {
     for graph in graphs {
         let Ok((unit, seen)) = &graph.seen else { continue };
         for drawn in seen.drawn.iter().filter(|drawn| !drawn.label.is_empty()) {
-            let (title, label) = (field(&graph.title), field(drawn.label.trim()));
-            let _ = write!(out, "{},{title},{label},{},{}", graph.id, field(unit), seen.step_s);
+            let (title, label) = (cell(&graph.title), cell(drawn.label.trim()));
+            let _ = write!(out, "{},{title},{label},{},{}", graph.id, cell(unit), seen.step_s);
             let figures = &drawn.figures;
             for value in [figures.average, figures.max, figures.p95, total(unit, figures.total)] {
                 out.push(',');

@@ -196,7 +196,7 @@ impl Check {
         Some(match source {
             template::Source::Snmp => return None,
             template::Source::Script { command, timeout } => {
-                Check::Script { command: command.iter().map(|word| word.with(field)).collect(), timeout: *timeout }
+                Check::Script { command: command.iter().map(|word| word.argument(field)).collect(), timeout: *timeout }
             }
             template::Source::Json { url, timeout } => page(PageKind::Json, url, timeout),
             template::Source::Prometheus { url, timeout } => page(PageKind::Prometheus, url, timeout),

@@ -1,6 +1,7 @@
 //! Texts with fields between bars: `|device| - Traffic - |ifName| |label|`.
 
 use core::fmt;
+use trunkline_kit::untrusted;
 
 /// Fields that each device has.
 /// `host` is the address as it stands in a URL: one of IPv6 in brackets (RFC 3986 section 3.2.2).
@@ -68,6 +69,16 @@ impl Text {
             Piece::Field(name) => Some(name.as_str()),
             Piece::Plain(_) => None,
         })
+    }
+
+    /// The same as [`Text::with`] for an argument of a program: what a field holds, which a device may have said of
+    /// itself, is no option of it, and ends it nowhere.
+    pub fn argument<'f>(&self, field: impl Fn(&str) -> Option<&'f str>) -> String {
+        let text = self.with(field);
+        match self.0.first() {
+            Some(Piece::Field(_)) => untrusted::argument(&text).into_owned(),
+            _ => untrusted::without_nul(&text).into_owned(),
+        }
     }
 
     /// Whether nothing stands in it.

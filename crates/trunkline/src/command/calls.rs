@@ -3,7 +3,6 @@
 use crate::cli::DataFolder;
 use crate::failure::Failure;
 use crate::moment;
-use crate::output::csv;
 use crate::pager::Paged;
 use crate::search::{self, Range, TABLE_ROWS_DEFAULT};
 use crate::show::call_list::{self, Verdicts};
@@ -14,6 +13,7 @@ use crate::terminal::Terminal;
 use jiff::tz::TimeZone;
 use std::io::{self, Write};
 use trunkline_kit::exit::Exit;
+use trunkline_kit::untrusted::cell as csv;
 use trunkline_store::Store;
 use trunkline_store::filter::Filter;
 use trunkline_store::json;

@@ -2,7 +2,6 @@
 
 use crate::cli::DataFolder;
 use crate::failure::Failure;
-use crate::output::csv;
 use crate::pager::Paged;
 use crate::search;
 use crate::show::figure::of;
@@ -12,6 +11,7 @@ use crate::terminal::Terminal;
 use std::io::{self, Write};
 use std::time::Duration;
 use trunkline_kit::exit::Exit;
+use trunkline_kit::untrusted::cell as csv;
 use trunkline_store::{SqlLimits, SqlValue};
 
 /// Rows that a table shows; JSON and CSV have no limit.

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
+use trunkline_kit::untrusted::cell;
 use trunkline_store::row::{Call, OtherNumber};
 use trunkline_store::time::{Day, rfc3339};
 use trunkline_store::{Cursor, Query, json};
@@ -223,68 +224,9 @@ fn milliseconds(ns: Option<i64>) -> String {
     ns.map_or_else(String::new, |ns| format!("{:.3}", ns as f64 / 1e6))
 }
 
-/// With what a formula begins; East Asian spreadsheets take the full-width forms as well.
-const FORMULAS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
-
-/// A value of CSV (RFC 4180): quoted where it has to be. Spreadsheets run what begins with `=`, `+`, `-` or `@` and is
-/// no number, and captures are written by strangers: such text gets a `'` in front.
-pub fn cell(value: &str) -> String {
-    let formula = value.starts_with(FORMULAS) && !is_number(value);
-    let value = if formula { format!("'{value}") } else { value.to_owned() };
-    let value = if value.contains(SEPARATORS) { disarmed(&value) } else { value };
-    if value.contains([',', '"', '\n', '\r']) { format!("\"{}\"", value.replace('"', "\"\"")) } else { value }
-}
-
-/// What begins another cell where spreadsheets are set to other lands, whatever a comma does.
-const SEPARATORS: [char; 2] = [';', '\t'];
-
-/// The same with an apostrophe between such a separator and the beginning of a formula.
-fn disarmed(value: &str) -> String {
-    let mut out = String::with_capacity(value.len() + 8);
-    for part in value.split_inclusive(SEPARATORS) {
-        if out.ends_with(SEPARATORS) && part.starts_with(FORMULAS) {
-            out.push('\'');
-        }
-        out.push_str(part);
-    }
-    out
-}
-
-/// A sign and digits with at most one point: a telephone number or a figure, which a spreadsheet does not run.
-fn is_number(value: &str) -> bool {
-    let digits = value.strip_prefix(['+', '-']).unwrap_or_default();
-    let points = digits.bytes().filter(|b| *b == b'.').count();
-    points <= 1 && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.') && digits.bytes().any(|b| b.is_ascii_digit())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cells_are_quoted_and_disarmed() {
-        for (value, written) in [
-            ("1001", "1001"),
-            ("a,b", "\"a,b\""),
-            ("say \"x\"", "\"say \"\"x\"\"\""),
-            ("=cmd|'/C calc'!A0", "'=cmd|'/C calc'!A0"),
-            ("+442079460123", "+442079460123"),
-            ("+44-1+cmd", "'+44-1+cmd"),
-            ("+1-2", "'+1-2"),
-            ("-1.5", "-1.5"),
-            ("-1.5.2", "'-1.5.2"),
-            ("@SUM(A1)", "'@SUM(A1)"),
-            ("\t=1", "'\t'=1"),
-            ("\u{ff1d}1+1", "'\u{ff1d}1+1"),
-            ("+", "'+"),
-            ("x;=1+1", "x;'=1+1"),
-            ("x\t@SUM(A1);y", "x\t'@SUM(A1);y"),
-            ("sip:1@a;lr;x=1", "sip:1@a;lr;x=1"),
-            ("", ""),
-        ] {
-            assert_eq!(cell(value), written);
-        }
-    }
 
     #[test]
     fn columns_are_chosen_by_name() {

@@ -53,7 +53,7 @@ pub fn fix(repository: &Repository, paths: &[String], texts: &[Text]) -> Result<
 }
 
 /// The names of the targets, sorted as `paths` are.
-fn targets(paths: &[String]) -> impl Iterator<Item = &str> {
+pub(super) fn targets(paths: &[String]) -> impl Iterator<Item = &str> {
     paths.iter().filter_map(|p| p.strip_prefix(TARGETS)?.strip_suffix(".rs"))
 }
 

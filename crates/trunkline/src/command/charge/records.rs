@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use trunkline_kit::exit::Exit;
+use trunkline_kit::untrusted::cell;
 use trunkline_wire::cdr::file::{Closure, FileHeader, Lost, Records as InFile};
 use trunkline_wire::cdr::{PgwRecord, ServiceUsage, closing};
 
@@ -235,16 +236,15 @@ fn record_json(file: &str, record: &PgwRecord<'_>) -> Value {
 
 fn record_csv(out: &mut impl Write, file: &str, record: &PgwRecord<'_>) -> std::io::Result<()> {
     let maybe = |value: Option<&dyn ToString>| value.map_or_else(String::new, |value| value.to_string());
-    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let before = [
-        quoted(file),
-        quoted(record.node_id.unwrap_or_default()),
+        cell(file),
+        cell(record.node_id.unwrap_or_default()),
         maybe(record.local_sequence_number.as_ref().map(|number| number as _)),
         record.cause.to_string(),
         maybe(record.record_sequence_number.as_ref().map(|number| number as _)),
         maybe(record.imsi.as_ref().map(|digits| digits as _)),
         maybe(record.msisdn.as_ref().map(|digits| digits as _)),
-        quoted(record.access_point_name.unwrap_or_default()),
+        cell(record.access_point_name.unwrap_or_default()),
         record.charging_id.to_string(),
         record.gateway.to_string(),
         record.opened.to_string(),

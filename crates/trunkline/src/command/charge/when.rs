@@ -4,7 +4,6 @@ use crate::charge::bill::Failed;
 use crate::charge::damage;
 use crate::failure::Failure;
 use crate::moment;
-use crate::output::csv;
 use crate::search;
 use crate::show::figure;
 use crate::show::table::Row;
@@ -17,6 +16,7 @@ use std::path::{Path, PathBuf};
 use trunkline_charge::compare::{Profile, read_profile};
 use trunkline_charge::tariff::{self, Plan};
 use trunkline_kit::config::Mistake;
+use trunkline_kit::untrusted::cell as csv;
 use trunkline_store::Skipped;
 
 /// A span of time.

@@ -283,7 +283,7 @@ impl Form {
         match self {
             Form::Csv => {
                 let cells: Vec<String> =
-                    T::COLUMNS.iter().map(|(_, value)| crate::api::csv::cell(&value(one))).collect();
+                    T::COLUMNS.iter().map(|(_, value)| trunkline_kit::untrusted::cell(&value(one))).collect();
                 cells.join(",") + "\r\n"
             }
             Form::Json => serde_json::to_string(one).unwrap_or_default() + "\n",
