@@ -288,7 +288,7 @@ impl Desk<'_> {
     }
 
     /// The time by which to decide, of what the system's clock says.
-    pub fn now(&self, wall: Moment) -> Moment {
+    pub fn now(&mut self, wall: Moment) -> Moment {
         self.inner.clock.now(wall)
     }
 
