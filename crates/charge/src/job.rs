@@ -332,9 +332,9 @@ impl Opened {
         let gtpp = gtpp.map(|gtpp| {
             // Nodes of one ledger say the same, as it is one quota server, and one gateway, to those who ask.
             let restart_counter = local.state_id as u8;
-            let of_ledger = || book.look(|core| Gateway::of_ledger(core, restart_counter));
-            let gateway = match gtpp.place {
-                Some(place) => Some(Gateway::start(&place, options, &heard)?),
+            let of_ledger = || book.look(|core| Gateway::of_ledger(core, &gtpp.allow, restart_counter));
+            let gateway = match &gtpp.place {
+                Some(place) => Some(Gateway::start(place, &gtpp.allow, options, &heard)?),
                 None => takes.then(of_ledger),
             };
             Ok(Gtpp::new(gtpp.mapping, gtpp.allow, gateway, gtpp.redirect_to, restart_counter))

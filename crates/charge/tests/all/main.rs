@@ -6,6 +6,7 @@ mod directory;
 mod eventually;
 mod gateway_network;
 mod gateway_rules;
+mod gateway_strangers;
 mod interleavings;
 mod ledger;
 mod mend;

@@ -15,6 +15,8 @@ enum Piece {
     Seen { number: u16, fate: Fate, fingerprint: Option<u64>, life: u32, entry: u64 },
     /// One that came again since.
     Again { number: u16, entry: u64 },
+    /// Whether a peer ever sent records that were taken, and its newest entry.
+    Known { stored: bool, last: u64 },
     /// A packet that is held apart.
     Held { number: u16, life: u32, fingerprint: u64, records: Records },
 }
@@ -26,6 +28,7 @@ variants! {
         3 => Seen { number, fate, fingerprint, life, entry }
         4 => Again { number, entry }
         5 => Held { number, life, fingerprint, records }
+        6 => Known { stored, last }
     }
 }
 
@@ -49,6 +52,7 @@ impl State {
 impl Peer {
     fn snapshot<E>(&self, address: Address, put: &mut impl FnMut(Piece) -> Result<(), E>) -> Result<(), E> {
         put(Piece::Peer { address, counter: self.counter, life: self.life })?;
+        put(Piece::Known { stored: self.stored, last: self.last })?;
         for (number, entry) in self.order.iter().copied() {
             put(match self.seen.get(&number).filter(|seen| seen.entry == entry) {
                 Some(Seen { fate, fingerprint, life, .. }) => {
@@ -95,13 +99,20 @@ impl Restoring {
         let peer = self.at.and_then(|address| self.state.peers.get_mut(&address)).ok_or(NoSnapshot)?;
         match piece {
             Piece::Seen { number, fate, fingerprint, life, entry } => {
+                // Snapshots of older versions do not say what is known of the peer itself.
+                (peer.stored, peer.last) = (peer.stored || fate.is_of_records(), peer.last.max(entry));
                 peer.seen.insert(number, Seen { fate, fingerprint, life, entry });
                 peer.order.push_back((number, entry));
             }
-            Piece::Again { number, entry } => peer.order.push_back((number, entry)),
+            Piece::Again { number, entry } => {
+                peer.last = peer.last.max(entry);
+                peer.order.push_back((number, entry));
+            }
+            Piece::Known { stored, last } => (peer.stored, peer.last) = (stored, last),
             Piece::Held { number, life, fingerprint, records } => {
                 self.state.held += 1;
                 self.state.held_octets += records.octets().len();
+                peer.stored = true;
                 peer.held.insert((number, life), Held { fingerprint, records });
             }
             Piece::End { .. } | Piece::Peer { .. } => {}
