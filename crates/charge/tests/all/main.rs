@@ -15,8 +15,10 @@ mod node;
 mod node_calls;
 mod node_disk;
 mod node_records;
+mod node_strangers;
 mod node_strays;
 mod node_tls;
+mod owners;
 mod payers;
 mod plan_file;
 #[path = "../../../kit/tests/shared/ports.rs"]
@@ -26,6 +28,7 @@ mod recorded;
 mod records;
 mod records_of_several;
 mod reference;
+mod refunds;
 mod replay;
 mod served;
 mod sessions;
