@@ -124,6 +124,30 @@ fn spoofed_records_do_not_lock_a_new_gateway_out() {
     assert_eq!((gateway.billed, gateway.receiver.state().peers()), (1 + 1200 + 2, PEERS_MAX));
 }
 
+/// A gateway that answers no Echo Request, and was there before: its copies are known, and so are those of two that
+/// come after the strangers and send on.
+#[test]
+fn strangers_take_the_places_of_strangers() {
+    let mut gateway = Gateway::new();
+    assert_eq!(gateway.cause(REAL, &transfer(1, 1)), ACCEPTED);
+    for number in 0..1200 {
+        assert_eq!(gateway.cause(stranger(number), &transfer(1, 1)), ACCEPTED);
+    }
+    assert_eq!(gateway.cause(REAL, &transfer(1, 1)), KNOWN);
+    let other = Address::v4([10, 0, 0, 3]);
+    for from in [NEW, other] {
+        assert_eq!(gateway.cause(from, &transfer(1, 1)), ACCEPTED);
+        assert_eq!(gateway.cause(from, &transfer(2, 1)), ACCEPTED);
+    }
+    for number in 0..1200 {
+        assert_eq!(gateway.cause(stranger(3000 + number), &transfer(1, 1)), ACCEPTED);
+    }
+    for (from, number) in [(REAL, 1), (NEW, 1), (NEW, 2), (other, 1), (other, 2)] {
+        assert_eq!(gateway.cause(from, &transfer(number, 1)), KNOWN);
+    }
+    gateway.crash();
+}
+
 /// Those that never sent a record that was stored go before all others: empty packets, answers to an Echo Request.
 #[test]
 fn who_stored_nothing_makes_room_first() {

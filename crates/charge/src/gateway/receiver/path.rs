@@ -2,7 +2,9 @@
 //!
 //! # Who makes room
 //!
-//! The first of these that there is, and among those the one of which the newest entry is the oldest:
+//! The first of these that there is, and among those the one of which fewest packets of records were taken: so whoever
+//! sends under invented addresses takes the places of others of his own, and not those of a gateway that has sent for
+//! long. Of several, in 3 and 4 it is the newest for the same reason, else the one that was heard longest ago:
 //!
 //! 1. a peer from a network that is not allowed any more, of which nothing is held apart,
 //! 2. one that never sent records that were stored,
@@ -116,7 +118,8 @@ impl Receiver {
         let most = if stores { u8::MAX } else { 2 };
         let ranked = self.state.peers.iter().filter_map(|(address, peer)| {
             let rank = self.rank(address, peer, now).filter(|rank| *rank <= most)?;
-            Some((rank, peer.last, *address))
+            let order = if matches!(rank, 3 | 4) { u64::MAX - peer.last } else { peer.last };
+            Some((rank, if rank == 5 { 0 } else { peer.stores }, order, *address))
         });
         ranked.min().map(|(.., address)| address)
     }
@@ -127,7 +130,7 @@ impl Receiver {
         let (empty, proved) = (peer.held.is_empty(), peer.counter.is_some());
         match () {
             () if outside && empty => Some(1),
-            () if !peer.stored => Some(2),
+            () if peer.stores == 0 => Some(2),
             () if !proved && empty => Some(3),
             () if outside || !proved => Some(4),
             () => (empty && self.paths.is_silent(address, now)).then_some(5),

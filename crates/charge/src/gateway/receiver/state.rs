@@ -63,8 +63,8 @@ pub(super) struct Peer {
     pub order: VecDeque<(u16, u64)>,
     /// By number and life.
     pub held: BTreeMap<(u16, u32), Held>,
-    /// Records of it were stored, or held apart, some time.
-    pub stored: bool,
+    /// Packets of records of it that were stored or held apart.
+    pub stores: u64,
     /// The newest entry that is of it.
     pub last: u64,
 }
@@ -149,7 +149,9 @@ impl State {
         let entry = self.sequence;
         let peer = self.peers.entry(peer).or_default();
         let life = peer.life;
-        (peer.stored, peer.last) = (peer.stored || fate.is_of_records(), entry);
+        // What is settled was counted when it came.
+        let came = matches!(fate, Fate::Stored | Fate::Apart);
+        (peer.stores, peer.last) = (peer.stores.saturating_add(u64::from(came)), entry);
         peer.see(number, Seen { fate, fingerprint, life, entry });
     }
 
