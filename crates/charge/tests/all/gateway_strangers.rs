@@ -234,7 +234,7 @@ fn who_has_proved_where_it_is_stays_until_it_is_silent_for_a_day() {
     assert_eq!(gateway.take(stranger(0), &[0x4e, 1, 0, 0, 1, 2]).len(), 1, "the first one is there");
     assert_eq!(gateway.cause(NEW, &transfer(1, 1)), FULL);
     gateway.now += Duration::from_secs(20);
-    gateway.real(NEW, 1);
+    assert_eq!(gateway.cause(NEW, &transfer(1, 1)), ACCEPTED);
     assert_eq!(gateway.cause(stranger(0), &transfer(1, 1)), KNOWN);
     assert_eq!(gateway.cause(stranger(1), &transfer(1, 1)), ACCEPTED, "it made room: what it sent is not known");
     assert_eq!((gateway.receiver.counts().peers_forgotten, gateway.receiver.state().peers()), (2, PEERS_MAX));
