@@ -10,12 +10,14 @@ mod book;
 mod codec;
 mod entry;
 mod recording;
+mod refunds;
 
 pub use audit::{Difference, Sums, audit};
 pub use book::{Account, Bucket, Counter, Payees};
 pub use codec::{Broken, FORMAT_VERSION, Octets};
 pub(crate) use codec::{fields, variants, words};
 pub use entry::{
-    Cause, Charge, Effect, Entry, Grant, Identity, IdentityKind, Kept, MoneyReason, Place, ServiceKey, UnitsReason,
+    Cause, Charge, Effect, Entry, Grant, Identity, IdentityKind, Kept, MoneyReason, Place, Refund, ServiceKey,
+    UnitsReason,
 };
 pub use recording::{GoesOn, Recording};

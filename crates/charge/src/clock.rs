@@ -31,6 +31,8 @@ pub struct Clock {
     looked: Duration,
     /// The leap that is not followed yet: since when, how far in milliseconds.
     leap: Option<(Duration, i64)>,
+    /// The latest time that was given, in seconds: none before it is.
+    told: Moment,
 }
 
 /// What a look has found, for the log.
@@ -48,17 +50,20 @@ impl Clock {
     /// With the system's time, and that of the newest entry, which is not gone behind; in seconds since 1970.
     pub fn new(wall: Duration, newest: Moment, looked: Duration) -> Clock {
         let wall = millis(wall);
-        Clock { own: wall.max(newest.saturating_mul(1000)), wall, looked, leap: None }
+        Clock { own: wall.max(newest.saturating_mul(1000)), wall, looked, leap: None, told: Moment::MIN }
     }
 
-    /// The time now, with what the system's clock says; in seconds since 1970.
-    pub fn now(&self, wall: Moment) -> Moment {
+    /// The time now, with what the system's clock says; in seconds since 1970. What was given once is not gone behind:
+    /// a step of nearly [`UNSEEN_S`] is believed at one moment and, some milliseconds later, not until the next look.
+    pub fn now(&mut self, wall: Moment) -> Moment {
         let (own, seen) = (self.own.div_euclid(1000), self.wall.div_euclid(1000));
         let passed = wall.saturating_sub(seen);
-        match passed.abs() <= UNSEEN_S && self.is_even() {
+        let now = match passed.abs() <= UNSEEN_S && self.is_even() {
             true => own.max(own.saturating_add(passed)),
             false => own,
-        }
+        };
+        self.told = self.told.max(now);
+        self.told
     }
 
     /// Goes on to another time of both clocks.
@@ -177,7 +182,7 @@ mod tests {
         }
 
         /// How far the time is from the truth, in seconds.
-        fn wrong(&self) -> i64 {
+        fn wrong(&mut self) -> i64 {
             self.clock.now(self.wall() / 1000) - (BEGIN + self.passed / 1000)
         }
     }
@@ -234,6 +239,32 @@ mod tests {
         assert!((48..=52).contains(&room.wrong()), "{}", room.wrong());
         room.go(101);
         assert_eq!((room.wrong(), room.clock.trouble()), (0, None));
+    }
+
+    /// A step that is believed between two looks for some milliseconds, and then not any more.
+    #[test]
+    fn a_step_of_nearly_what_is_believed_unseen_does_not_go_back() {
+        for (first, second) in [(19_000, 24_900), (0, 5_900), (0, 5_950), (-19_000, -13_100)] {
+            let mut room = Room::new(0);
+            room.off = first;
+            room.go(61);
+            room.off = second;
+            room.go(1);
+            room.off = 0;
+            room.go(61 + 2 * 400);
+            assert_eq!((room.wrong(), room.clock.trouble()), (0, None), "{first}, {second}");
+        }
+    }
+
+    /// What was given stays given, and is no further ahead than what was believed unseen.
+    #[test]
+    fn a_step_that_is_gone_at_the_next_look_is_waited_for() {
+        let mut clock = Clock::new(Duration::from_secs(100), 0, Duration::ZERO);
+        assert_eq!((clock.now(104), clock.now(100), clock.now(106)), (104, 104, 104));
+        assert_eq!(clock.look(Duration::from_secs(101), Duration::from_secs(1)), None);
+        assert_eq!((clock.now(101), clock.now(104)), (104, 104));
+        assert_eq!(clock.look(Duration::from_secs(105), Duration::from_secs(5)), None);
+        assert_eq!(clock.now(105), 105);
     }
 
     proptest! {

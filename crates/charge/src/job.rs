@@ -45,6 +45,7 @@ mod post;
 mod profiles;
 mod received;
 pub mod records;
+mod refusals;
 mod requests;
 mod retain;
 mod routes;
@@ -72,6 +73,7 @@ use crate::peer::Local;
 use crate::quota::Mapping;
 use crate::session::Core;
 use crate::traffic::{Series, Traffic};
+use crate::trust::Trust;
 use book::Book;
 use calls::Callers;
 use clients::Clients;
@@ -108,6 +110,8 @@ pub struct Setup {
     pub options: trunkline_net::Options,
     /// Whom it dials, and what certificates have to say.
     pub peering: Peering,
+    /// Which clients may speak for others, go on with their sessions, and give back.
+    pub trust: Trust,
 }
 
 /// How a node serves GTP': charging gateways' records, and quota.
@@ -130,6 +134,7 @@ pub struct GtppSetup {
 struct Shared {
     local: Local,
     terms: Terms,
+    trust: Arc<Trust>,
     /// Which of the listeners are unix sockets.
     control: Vec<bool>,
     book: Book,
@@ -304,7 +309,8 @@ impl Opened {
         R: Disk + Send + Sync + 'static,
         R::File: Send + 'static,
     {
-        let Opened { doorway, setup: Setup { local, terms, listens, options: net, peering }, gtpp, forward } = self;
+        let Opened { doorway, setup, gtpp, forward } = self;
+        let Setup { local, terms, listens, options: net, peering, trust } = setup;
         let Beside { profiles, records, replicated } = beside;
         let threads = net.threads;
         let thread = |error| StartError::System { what: "a thread", error };
@@ -324,6 +330,8 @@ impl Opened {
             seat.map_or((None, None), |seat| (Some(seat.records), Some((seat.post, seat.recording))));
         let recent = gtpp.as_ref().map(|gtpp| gtpp::recent(&core, &*disk, &gtpp.mapping)).transpose();
         let recent = recent.map_err(reads)?.unwrap_or_default();
+        let trust = Arc::new(trust);
+        let core = core.trusting(Arc::clone(&trust));
         let mut book = Book::start(core, recent, log, options, &told, recorded.clone()).map_err(thread)?;
         if let Some((member, tail)) = replicated {
             book.replicate(member, &tail).map_err(thread)?;
@@ -332,9 +340,9 @@ impl Opened {
         let gtpp = gtpp.map(|gtpp| {
             // Nodes of one ledger say the same, as it is one quota server, and one gateway, to those who ask.
             let restart_counter = local.state_id as u8;
-            let of_ledger = || book.look(|core| Gateway::of_ledger(core, restart_counter));
-            let gateway = match gtpp.place {
-                Some(place) => Some(Gateway::start(&place, options, &heard)?),
+            let of_ledger = || book.look(|core| Gateway::of_ledger(core, &gtpp.allow, restart_counter));
+            let gateway = match &gtpp.place {
+                Some(place) => Some(Gateway::start(place, &gtpp.allow, options, &heard)?),
                 None => takes.then(of_ledger),
             };
             Ok(Gtpp::new(gtpp.mapping, gtpp.allow, gateway, gtpp.redirect_to, restart_counter))
@@ -343,6 +351,7 @@ impl Opened {
         let shared = Arc::new(Shared {
             local,
             terms,
+            trust,
             control: listens.iter().map(|listen| matches!(listen, Listen::Unix { .. })).collect(),
             book,
             routes: Routes::default(),

@@ -20,6 +20,7 @@ pub use tryout::{Span, Tried, try_out};
 
 use crate::account::{Difference, Effect, Entry, Sums};
 use crate::calendar::Moment;
+use crate::money::Money;
 use crate::session::{Core, Limits, PlanFault, State};
 use ahead::Ahead;
 use core::cell::RefCell;
@@ -76,6 +77,8 @@ pub struct Audit {
     pub accounts: usize,
     /// What is wrong: nothing.
     pub differences: Vec<Difference>,
+    /// Refunds that older versions wrote, for which no debit is named: how many, and what they come to.
+    pub untied: (u64, Money),
     /// Entries that are gone, and were given up by a repair.
     pub lost: Vec<Lost>,
     /// What is wrong with the log beside its entries: why entries at its end may be missing of which nobody knows.
@@ -290,7 +293,7 @@ pub fn audit_known<D: Disk>(disk: &D, witnesses: &[Witness]) -> Result<Audit, Fa
     })?;
     let state = reading.state().map_err(|why| LogFault::Refused { number: next - 1, why })?;
     let (accounts, differences) = (state.accounts().count(), sums.differences(&state));
-    Ok(Audit { first, last: next - 1, accounts, differences, lost, unproved })
+    Ok(Audit { first, last: next - 1, accounts, differences, untied: sums.untied(), lost, unproved })
 }
 
 /// Adds an entry that is gone, or what one says of such, to what is known of them.

@@ -43,4 +43,5 @@ pub mod rate;
 pub mod session;
 pub mod tariff;
 pub mod traffic;
+pub mod trust;
 pub mod units;

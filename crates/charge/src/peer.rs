@@ -60,6 +60,8 @@ pub struct Peer {
     parts: Option<Duration>,
     /// Why it is of no use any more, if it said so or we saw it.
     down: Option<Down>,
+    /// It offers the Relay application (RFC 6733 section 2.4).
+    relays: bool,
 }
 
 /// Where the conversation is.
@@ -88,6 +90,7 @@ impl Peer {
             meant: Box::default(),
             parts: None,
             down: None,
+            relays: false,
         }
     }
 
@@ -99,6 +102,11 @@ impl Peer {
     /// Its Origin-Realm.
     pub fn realm(&self) -> &str {
         &self.realm
+    }
+
+    /// Whether it said that it relays requests of others.
+    pub fn relays(&self) -> bool {
+        self.relays
     }
 
     /// Whether it may ask, and be asked.

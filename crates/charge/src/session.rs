@@ -33,7 +33,12 @@
 //! - **Supervision** (Tcc): twice the longest validity of the session's grants; then it is closed and what it reserved
 //!   is free.
 //! - **Time never goes back**: a moment before that of the newest entry counts as that.
-//! - **A refund** credits what the units cost by the rule that holds, without bundles.
+//! - **Whose a session is**: the Origin-Host's that opened it ([`crate::trust`]). Others are answered as if it were not
+//!   there (5002; 5012 where they begin one of its name), also to a copy; what they report is usage of no session.
+//! - **A refund** gives back what the same session, or one of the same CC-Correlation-Id, was debited and has ended: to
+//!   the account and the bundles that it came from, once each service, and in equal parts of both where it names fewer
+//!   units than were charged. A client that is not named for it is answered 5003; where nothing is left to be given
+//!   back it is 5012. What can be given back is known for [`REFUND_KEPT_S`], of the newest [`DEBITS_MAX`] sessions.
 
 mod bring;
 mod charge;
@@ -45,6 +50,7 @@ mod open;
 mod operate;
 mod payers;
 mod record;
+mod refund;
 mod request;
 mod state;
 mod tryout;
@@ -54,13 +60,14 @@ pub use look::{Shown, Sought, Standing};
 pub use once::{ORDER_KEPT_S, ORDER_KEY_OCTETS_MAX, Once, OrderKey};
 pub use operate::{PLANS_MAX, Refused};
 pub use payers::Payers;
+pub use refund::REFUND_KEPT_S;
 pub use request::{
     Action, Answer, Asked, FACTS_OCTETS_MAX, Final, Given, IDENTITIES_MAX, Kind, Request, SERVICES_MAX, Side,
     TEXT_OCTETS_MAX, USED_MAX, Used, code,
 };
 pub use state::{
-    FORMER_MAX, Forwarding, KEPT_MAX, Mark, NUMBERS_MAX, NoSnapshot, ORDERS_MAX, PlanText, RECEIVED, Recorded,
-    Restoring, SESSION_SERVICES_MAX, SNAPSHOT_VERSION, STRAYS_MAX, State,
+    DEBITS_MAX, Debit, FORMER_MAX, Forwarding, KEPT_MAX, Mark, NUMBERS_MAX, NoSnapshot, ORDERS_MAX, Part, PlanText,
+    RECEIVED, Recorded, Restoring, SESSION_SERVICES_MAX, SNAPSHOT_VERSION, STRAYS_MAX, State,
 };
 
 pub use tryout::{AccountTried, DIFFERENCES_MAX, GROUPS_MAX, GroupTried, Trial, TryOut};
@@ -69,11 +76,12 @@ pub use voice::{CallPayer, CallPrice, CallRated, CallRater, Spoken};
 use crate::account::{Cause, Effect, Entry, Kept, Octets, Place};
 use crate::calendar::Moment;
 use crate::tariff::{Code, Context, Plan, read};
+use crate::trust::Trust;
 use crate::units::Amounts;
 use grant::plan_code;
 use hashbrown::HashMap;
 use state::{Phase, Session};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use trunkline_kit::config::Mistake;
 
 /// Sessions that one call of [`Core::handle_timeout`] ends.
@@ -105,6 +113,8 @@ pub struct Outcome {
     pub entry: Option<Entry>,
     /// The entry that has to be durable before the answer leaves: also of a copy, whose original may not be yet.
     pub after: u64,
+    /// Another client than that of the session asked: nothing of the session was changed or told.
+    pub foreign: bool,
 }
 
 /// This program does not read the text of a plan that is in the ledger.
@@ -144,6 +154,7 @@ pub struct Core {
     plans: HashMap<Code, Plan>,
     limits: Limits,
     state: State,
+    trust: Arc<Trust>,
     /// What the next entry tells besides.
     besides: Option<Effect>,
 }
@@ -157,6 +168,7 @@ struct Work<'a> {
     account: u64,
     now: Moment,
     limits: Limits,
+    trust: &'a Trust,
 }
 
 impl Core {
@@ -168,6 +180,12 @@ impl Core {
     /// What the entries say so far.
     pub fn state(&self) -> &State {
         &self.state
+    }
+
+    /// The same core, which goes by this from now on.
+    #[must_use]
+    pub fn trusting(self, trust: Arc<Trust>) -> Core {
+        Core { trust, ..self }
     }
 
     /// A core that goes on from what entries or a snapshot came to.
@@ -207,8 +225,12 @@ impl Core {
         if !request.is_within_limits() {
             return self.nothing(code::INVALID_VALUE);
         }
+        if request.kind == Kind::Refund && !self.trust.refunds(&request.origin) {
+            return self.nothing(code::AUTHORIZATION_REJECTED);
+        }
         let slot = self.state.sessions.find(&request.session);
         match slot.and_then(|slot| self.state.session(slot).map(|session| (slot, session))) {
+            Some((_, session)) if !self.is_owner(request, session) => self.foreign(request, now),
             Some((slot, session)) => match self.known(request, session) {
                 Ok(()) => self.go_on(request, slot, now),
                 Err(outcome) if outcome.answer.code == code::UNKNOWN_SESSION => self.unrated(request, now),
@@ -219,6 +241,21 @@ impl Core {
         }
     }
 
+    /// Whether a request is of the client that opened the session, or of another one of its failover set.
+    fn is_owner(&self, request: &Request, session: &Session) -> bool {
+        self.trust.same(&session.access.origin, &request.origin)
+    }
+
+    /// A session that somebody else opened is to who asks as one that is not there: also the answer to a copy is not
+    /// for him. What he says was used stands in the ledger as usage of no session.
+    fn foreign(&mut self, request: &Request, now: Moment) -> Outcome {
+        let outcome = match request.kind {
+            Kind::Update | Kind::Terminate => self.unrated(request, now),
+            _ => self.nothing(code::UNABLE_TO_COMPLY),
+        };
+        Outcome { foreign: true, ..outcome }
+    }
+
     /// Whether a request of a known session is a new one; else its answer.
     fn known(&self, request: &Request, session: &Session) -> Result<(), Outcome> {
         if let Some(kept) = session.answers.iter().find(|kept| kept.number == request.number) {
@@ -226,7 +263,7 @@ impl Core {
                 let answer = Answer::take(&mut &*kept.answer);
                 return Err(answer.map_or_else(
                     || self.nothing(code::UNABLE_TO_COMPLY),
-                    |answer| Outcome { answer, entry: None, after: kept.sequence },
+                    |answer| Outcome { answer, entry: None, after: kept.sequence, foreign: false },
                 ));
             }
             return Err(self.nothing(code::UNABLE_TO_COMPLY));
@@ -236,13 +273,15 @@ impl Core {
             _ if !is_new => Err(self.nothing(code::UNABLE_TO_COMPLY)),
             (Kind::Update | Kind::Terminate, Phase::Closed) => Err(self.nothing(code::UNKNOWN_SESSION)),
             (Kind::Update | Kind::Terminate, _) => Ok(()),
+            // What a session debited is given back when it has ended.
+            (Kind::Refund, Phase::Closed) => Ok(()),
             _ => Err(self.nothing(code::UNABLE_TO_COMPLY)),
         }
     }
 
     /// An answer that changes nothing.
     fn nothing(&self, code: u32) -> Outcome {
-        Outcome { answer: Answer::of(code), entry: None, after: 0 }
+        Outcome { answer: Answer::of(code), entry: None, after: 0, foreign: false }
     }
 
     /// Usage of no session: told in the ledger, charged to nobody; once, however often the request comes.
@@ -316,14 +355,17 @@ impl Core {
         };
         let effects = Vec::with_capacity(2 + 2 * request.services.len());
         let state = &mut self.state;
-        let mut work = Work { plan, state, effects, slot, account, now, limits: self.limits };
-        opened.into_iter().for_each(|opened| work.effect(opened));
+        let mut work = Work { plan, state, effects, slot, account, now, limits: self.limits, trust: &self.trust };
+        if let Some(opened) = opened {
+            work.effect(opened);
+            work.remember(request);
+        }
         work.renew();
         let answer = if request.kind.is_event() { work.event(request) } else { work.session(request) };
         work.answered(request, &answer, sequence);
         let entry = Entry { sequence, at: now, effects: work.effects };
         (self.state.sequence, self.state.latest) = (sequence, now);
-        Outcome { answer, entry: Some(entry), after: sequence }
+        Outcome { answer, entry: Some(entry), after: sequence, foreign: false }
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is to be called: at the next deadline or before it.

@@ -51,6 +51,7 @@ pub fn request(number: u64, round: u32, groups: u32) -> Request {
         identities: vec![imsi(number)],
         place: (kind == Kind::Initial).then(|| Place { apn: "internet".into(), ..Place::default() }),
         services: (1..=groups).map(service).collect(),
+        correlation: Box::default(),
         facts: if kind == Kind::Initial { [7; 64].into() } else { Box::default() },
     }
 }

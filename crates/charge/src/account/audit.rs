@@ -1,5 +1,6 @@
 //! The books are balanced: sums of entries beside the state that the program goes by.
 
+use super::refunds::Refunds;
 use super::{Account, Effect, Entry};
 use crate::money::Money;
 use crate::session::State;
@@ -22,9 +23,13 @@ pub fn audit<'a>(entries: impl IntoIterator<Item = &'a Entry>, state: &State) ->
     sums.differences(state)
 }
 
-/// What entries come to, account by account, by their amounts alone.
+/// What entries come to, account by account, by their amounts alone; and whether what was given back was debited
+/// before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sums(HashMap<u64, Sum>);
+pub struct Sums {
+    accounts: HashMap<u64, Sum>,
+    refunds: Refunds,
+}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Sum {
@@ -48,12 +53,14 @@ impl Sums {
             let units = account.buckets.iter().map(|bucket| (bucket.allowance, bucket.left as i64));
             Sum { money: account.balance.0, units: units.collect() }
         };
-        Sums(state.accounts().map(|(number, account)| (number, sum(account))).collect())
+        let accounts = state.accounts().map(|(number, account)| (number, sum(account))).collect();
+        Sums { accounts, refunds: Refunds::opening(state) }
     }
 
     /// Adds the amounts of an entry.
     pub fn add(&mut self, entry: &Entry) {
         for effect in &entry.effects {
+            self.refunds.add(entry.sequence, effect);
             match effect {
                 Effect::Money { account, amount, .. } => self.money(*account, amount.0),
                 Effect::Units { account, allowance, amount, .. } => self.of(*account).add(*allowance, *amount),
@@ -62,13 +69,23 @@ impl Sums {
                     let taken = charge.taken.iter();
                     taken.for_each(|(code, units)| self.of(*account).add(*code, (*units as i64).saturating_neg()));
                 }
+                Effect::Refunded { refund, .. } => {
+                    self.money(refund.account, refund.money.0);
+                    let back = refund.taken.iter();
+                    back.for_each(|(code, units)| self.of(refund.account).add(*code, *units as i64));
+                }
                 _ => {}
             }
         }
     }
 
+    /// Refunds that older versions wrote, which name no debit: how many, and what they come to.
+    pub fn untied(&self) -> (u64, Money) {
+        self.refunds.untied()
+    }
+
     fn of(&mut self, account: u64) -> &mut Sum {
-        self.0.entry(account).or_default()
+        self.accounts.entry(account).or_default()
     }
 
     fn money(&mut self, account: u64, amount: i64) {
@@ -79,13 +96,13 @@ impl Sums {
     /// Where a state is not what the sums say. Also what must hold at any time: reservations are those of the grants,
     /// and are there; nothing is below zero but what a credit limit lets be.
     pub fn differences(&self, state: &State) -> Vec<Difference> {
-        let mut found = Vec::new();
+        let mut found = self.refunds.differences(state);
         for (number, account) in state.accounts() {
             let mut differs = |what: String| found.push(Difference { account: number, what });
-            sums(account, self.0.get(&number).unwrap_or(&Sum::default()), &mut differs);
+            sums(account, self.accounts.get(&number).unwrap_or(&Sum::default()), &mut differs);
             held(number, account, state, &mut differs);
         }
-        let nobody = self.0.keys().filter(|number| state.account(**number).is_none());
+        let nobody = self.accounts.keys().filter(|number| state.account(**number).is_none());
         let what = || "there are entries of it, and it is not there".to_owned();
         found.extend(nobody.map(|account| Difference { account: *account, what: what() }));
         found

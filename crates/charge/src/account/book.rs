@@ -1,7 +1,7 @@
 //! An account: what it has, what is reserved of it, and what it used in its periods.
 
 use super::codec::{Octets, fields};
-use super::entry::{Charge, Grant};
+use super::entry::{Charge, Grant, Refund};
 use crate::calendar::Moment;
 use crate::money::Money;
 use crate::tariff::Code;
@@ -159,6 +159,27 @@ impl Account {
                 (counter.ends, counter.used) = (*ends, 0);
             }
             counter.used = counter.used.saturating_add(*amount);
+        }
+    }
+
+    /// What was debited comes back: money, units of bundles that are there still, and what it moved in periods that
+    /// have not ended.
+    pub(crate) fn refund(&mut self, refund: &Refund) {
+        self.balance = self.balance.plus(refund.money);
+        self.refund_units(&refund.taken);
+        for (code, (ends, amount)) in &refund.counters {
+            let same = |counter: &&mut Counter| counter.code == *code && counter.ends == *ends;
+            for counter in self.counters.iter_mut().filter(same) {
+                counter.used = counter.used.saturating_sub(*amount);
+            }
+        }
+    }
+
+    pub(crate) fn refund_units(&mut self, taken: &[(Code, u64)]) {
+        for (code, units) in taken {
+            if let Some(bucket) = self.buckets.iter_mut().find(|bucket| bucket.allowance == *code) {
+                bucket.left = bucket.left.saturating_add(*units);
+            }
         }
     }
 

@@ -111,6 +111,28 @@ pub enum Effect {
         /// [`FACTS_OCTETS_MAX`](crate::session::FACTS_OCTETS_MAX)); the state does not keep them.
         facts: Box<[u8]>,
     },
+    /// What the session that begins in this entry is debited can be given back: its client may do so.
+    Refundable {
+        /// The session.
+        slot: u32,
+        /// CC-Correlation-Id; none has no octets.
+        correlation: Box<[u8]>,
+        /// Until when at least.
+        until: Moment,
+    },
+    /// What a session was debited is given back.
+    Refunded {
+        /// The session in which it is asked for: also one that has ended.
+        slot: u32,
+        /// Its Session-Id.
+        session: Box<str>,
+        /// Origin-Host of its client.
+        origin: Box<str>,
+        /// Whose it is.
+        subscriber: u64,
+        /// What.
+        refund: Refund,
+    },
     /// A session goes on elsewhere.
     Moved {
         /// The session.
@@ -250,7 +272,7 @@ pub enum Effect {
 pub enum MoneyReason {
     /// The subscriber paid.
     TopUp,
-    /// A service was not delivered.
+    /// A service was not delivered. Written by older versions only: see [`Refund`].
     Refund,
     /// The operator says so.
     Adjustment,
@@ -353,6 +375,26 @@ pub struct Charge {
     pub until: Moment,
 }
 
+/// What of a debit is given back. Ledgers of older versions have refunds as [`Effect::Money`], which no debit is named
+/// for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refund {
+    /// The entry in which the session began that was debited.
+    pub debit: u64,
+    /// Who paid, and is given back.
+    pub account: u64,
+    /// The service.
+    pub service: ServiceKey,
+    /// How many units of those that were charged.
+    pub units: u64,
+    /// Money.
+    pub money: Money,
+    /// Units of allowances.
+    pub taken: Vec<(Code, u64)>,
+    /// Counters that move back: when their period ends, and by how much.
+    pub counters: Vec<(Code, (Moment, i64))>,
+}
+
 /// What a client may use, and what is reserved for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
@@ -400,6 +442,7 @@ fields! {
     ServiceKey { rating_group, service }
     Charge { service, rule, unit, units, used, money, short, taken, counters, meter, until }
     Grant { unit, units, money, taken, caps, since, change, until, last, pool }
+    Refund { debit, account, service, units, money, taken, counters }
     Kept { number, end_to_end, fingerprint, sequence, answer }
     Meter { position, rest, owed, floor, settled, paying }
     Amounts { octets, octets_in, octets_out, seconds, service_units }
@@ -437,5 +480,7 @@ variants! {
         19 => Sent { entry }
         20 => Received { entry }
         21 => Lost { from, to, place }
+        22 => Refundable { slot, correlation, until }
+        23 => Refunded { slot, session, origin, subscriber, refund }
     }
 }

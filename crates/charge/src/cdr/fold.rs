@@ -219,6 +219,13 @@ impl Fold {
                 let add = |open: &mut Open| open.refunded = open.refunded.plus(*amount);
                 work.slot.into_iter().for_each(|slot| self.change(slot, at, add));
             }
+            Effect::Refunded { slot, refund, .. } => {
+                if self.get(*slot).is_none() {
+                    // Of a session that has ended there is no open record: this one is the refund's own.
+                    self.set(*slot, &Open::new(source, at));
+                }
+                self.change(*slot, at, |open| open.refunded = open.refunded.plus(refund.money));
+            }
             Effect::Aborting { slot, .. } => self.change(*slot, at, |open| open.aborted = true),
             Effect::Closed { slot, cause, .. } => self.closed(*slot, *cause, work),
             _ => {}

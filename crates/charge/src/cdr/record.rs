@@ -83,12 +83,15 @@ words! {
 }
 
 impl Opening {
-    /// What an entry says of the session that begins in it.
+    /// What an entry says of the session that begins in it, or in which something is given back that has ended.
     pub fn of(entry: Entry) -> Option<Opening> {
         let at = entry.at;
         entry.effects.into_iter().find_map(|effect| match effect {
             Effect::Opened { session, origin, subscriber, account, place, facts, .. } => {
                 Some(Opening { session, origin, subscriber, account, place, facts, at })
+            }
+            Effect::Refunded { session, origin, subscriber, refund, .. } => {
+                Some(Opening { session, origin, subscriber, account: refund.account, at, ..Opening::default() })
             }
             _ => None,
         })

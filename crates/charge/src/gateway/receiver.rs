@@ -3,6 +3,13 @@
 //! The rules are those of [`crate::gateway`]. A peer is an address: its requests may come from any port, and the answer
 //! goes there. What is appended to the log and what passes to billing comes out of [`Receiver::handle`]; answers come
 //! out of [`Receiver::poll`] when [`Receiver::durable`] has said that their entries are on disk.
+//!
+//! # Peers that are strangers
+//!
+//! Over UDP anybody can write any address on a datagram. So a place among the peers is not kept for ever: where all are
+//! taken, a new peer whose records are to be stored takes that of another one ([`path`]), and that is an entry of the
+//! log, too. What proves that a peer is where it says is its answer to our Echo Request, by a number that nobody else
+//! saw.
 
 mod answers;
 mod entry;
@@ -12,7 +19,8 @@ mod state;
 mod transfer;
 
 pub use answers::{RESPONDED_MAX, WAITING_MAX};
-pub use entry::{Change, Entry};
+pub use entry::{Change, Entry, Plain};
+pub use path::{GUESSES_MAX, SILENT, STRANGERS_MAX};
 pub use snapshot::Restoring;
 pub use state::{REMEMBERED_MAX, State};
 
@@ -20,12 +28,12 @@ use super::outbox::{Outbox, Sent};
 use super::{ECHO_LEAST, Records};
 use answers::{Answers, Say};
 use core::time::Duration;
-use hashbrown::HashMap;
-use path::Path;
+use path::Paths;
+use trunkline_net::Networks;
+use trunkline_wire::Endpoint;
 use trunkline_wire::gtpp::{Body, GtppError, Header, Message, Version, cause, message_type};
-use trunkline_wire::{Address, Endpoint};
 
-/// Peers whose requests are taken; those of one more are refused (199).
+/// Peers whose requests are taken; one more takes the place of another, or is refused (199).
 pub const PEERS_MAX: usize = 1000;
 /// Packets of all peers that are held apart; one more is refused (199).
 pub const HELD_MAX: usize = 65_536;
@@ -44,12 +52,18 @@ pub struct Settings {
     pub t3: Duration,
     /// How often one is said at most (N3-REQUESTS).
     pub n3: u32,
+    /// From where peers speak; one that is known from elsewhere makes room before all others.
+    pub allow: Networks,
+    /// What the numbers of our own requests are made of, so that nobody answers one that he did not see; 0 numbers them
+    /// one after the other.
+    pub secret: u64,
 }
 
 impl Default for Settings {
-    /// BER; an answer within a second, five times.
+    /// BER; an answer within a second, five times; from everywhere.
     fn default() -> Self {
-        Settings { restart_counter: 0, formats: vec![1], t3: Duration::from_secs(1), n3: 5 }
+        let (t3, allow) = (Duration::from_secs(1), Networks::all());
+        Settings { restart_counter: 0, formats: vec![1], t3, n3: 5, allow, secret: 0 }
     }
 }
 
@@ -80,6 +94,12 @@ trunkline_kit::counters! {
         full: "trunkline_charge_gateway_requests_full_total",
         /// requests or messages that were dropped for want of room
         dropped: "trunkline_charge_gateway_dropped_total",
+        /// peers that made room for another one: what came of them before is not known any more
+        peers_forgotten: "trunkline_charge_gateway_peers_forgotten_total",
+        /// packets held apart that were forgotten with their peer, which never answered an Echo Request
+        held_forgotten: "trunkline_charge_gateway_packets_forgotten_total",
+        /// answers to an Echo Request that was never sent, or by a number that it did not have
+        echoes_wrong: "trunkline_charge_gateway_echoes_wrong_total",
         /// peers that said that they began anew
         restarts: "trunkline_charge_gateway_peer_restarts_total",
         /// messages that nothing can be read of, or that are not for a gateway
@@ -103,10 +123,12 @@ pub struct Outcome {
 pub struct Receiver {
     settings: Settings,
     state: State,
-    paths: HashMap<Address, Path>,
+    paths: Paths,
     answers: Answers,
     outbox: Outbox<Endpoint>,
     next: u16,
+    /// How far the numbers are that the secret makes.
+    drawn: u64,
     counts: Counts,
 }
 
@@ -132,6 +154,7 @@ impl Receiver {
     /// already.
     pub fn handle(&mut self, from: Endpoint, octets: &[u8], now: Duration) -> Option<Outcome> {
         self.counts.messages += 1;
+        self.paths.hear(from.address, now);
         match Message::new(octets) {
             Ok(message) => self.take(from, &message, now),
             Err(error) => {

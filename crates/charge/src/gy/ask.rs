@@ -10,9 +10,9 @@ use trunkline_wire::diameter::credit::{
     CreditControlRequest, MultipleServices, PsInformation, RequestedServiceUnit, SubscriptionId, UsedServiceUnit,
 };
 use trunkline_wire::diameter::dictionary::avp::{
-    ADDRESS_DATA, AUTH_APPLICATION_ID, CALLED_PARTY_ADDRESS, MULTIPLE_SERVICES_CREDIT_CONTROL, ORIGIN_HOST,
-    ORIGIN_REALM, PS_INFORMATION, RECIPIENT_ADDRESS, RECIPIENT_INFO, REQUESTED_ACTION, SERVICE_INFORMATION, SESSION_ID,
-    SUBSCRIPTION_ID, USED_SERVICE_UNIT,
+    ADDRESS_DATA, AUTH_APPLICATION_ID, CALLED_PARTY_ADDRESS, CC_CORRELATION_ID, MULTIPLE_SERVICES_CREDIT_CONTROL,
+    ORIGIN_HOST, ORIGIN_REALM, PS_INFORMATION, RECIPIENT_ADDRESS, RECIPIENT_INFO, REQUESTED_ACTION,
+    SERVICE_INFORMATION, SESSION_ID, SUBSCRIPTION_ID, USED_SERVICE_UNIT,
 };
 use trunkline_wire::diameter::enumerated::{RequestType, RequestedAction, SubscriptionIdType, TariffChangeUsage};
 use trunkline_wire::diameter::{Avps, Failure, Header, Key, Message, Value, Writer, application, result_code};
@@ -39,6 +39,7 @@ pub fn ask<'a>(message: &Message<'a>, ccr: &CreditControlRequest<'a>) -> Result<
         identities: identities(ccr),
         place: place(ccr),
         services: services(ccr),
+        correlation: ccr.correlation_id.unwrap_or_default().into(),
         facts: if kind == Kind::Initial || kind.is_event() { facts(ccr) } else { Box::default() },
     };
     let invalid = result_code::INVALID_AVP_VALUE;
@@ -48,6 +49,7 @@ pub fn ask<'a>(message: &Message<'a>, ccr: &CreditControlRequest<'a>) -> Result<
             Err(offends(invalid, SESSION_ID))
         }
         () if request.origin.len() > TEXT_OCTETS_MAX => Err(offends(invalid, ORIGIN_HOST)),
+        () if request.correlation.len() > TEXT_OCTETS_MAX => Err(offends(invalid, CC_CORRELATION_ID)),
         () if ccr.origin_realm.len() > TEXT_OCTETS_MAX => Err(offends(invalid, ORIGIN_REALM)),
         () if request.services.len() > SERVICES_MAX => Err(offends(many, MULTIPLE_SERVICES_CREDIT_CONTROL)),
         () if request.services.iter().any(|asked| asked.used.len() > USED_MAX) => Err(offends(many, USED_SERVICE_UNIT)),

@@ -261,6 +261,8 @@ pub(super) struct Decided {
     pub currency: String,
     /// Whether it is the answer to a copy.
     pub copy: bool,
+    /// Whether another client than that of the session asked.
+    pub foreign: bool,
 }
 
 /// Why an order is not done.
@@ -288,7 +290,7 @@ impl Desk<'_> {
     }
 
     /// The time by which to decide, of what the system's clock says.
-    pub fn now(&self, wall: Moment) -> Moment {
+    pub fn now(&mut self, wall: Moment) -> Moment {
         self.inner.clock.now(wall)
     }
 
@@ -314,14 +316,15 @@ impl Desk<'_> {
             None => self.inner.core.handle(request, now),
             // What was answered before needs no disk.
             Some(Some(outcome)) => outcome,
-            Some(None) => Outcome { answer: Answer::of(code::TOO_BUSY), entry: None, after: 0 },
+            Some(None) => Outcome { answer: Answer::of(code::TOO_BUSY), entry: None, after: 0, foreign: false },
         };
         let copy = outcome.entry.is_none() && outcome.after > 0;
         if let Some(entry) = &outcome.entry {
             self.inner.outbox.put(entry);
         }
         let costs = outcome.answer.cost.and_then(|_| self.inner.core.currency(&request.identities));
-        Decided { currency: costs.unwrap_or_default().to_owned(), answer: outcome.answer, after: outcome.after, copy }
+        let (currency, foreign) = (costs.unwrap_or_default().to_owned(), outcome.foreign);
+        Decided { currency, answer: outcome.answer, after: outcome.after, copy, foreign }
     }
 
     /// Whether a request goes on with a session that is not open, and is no copy of one that was answered.
@@ -329,7 +332,8 @@ impl Desk<'_> {
         let core = &self.inner.core;
         let goes_on = matches!(request.kind, Kind::Update | Kind::Terminate);
         let is_copy = || core.copy_of(request).is_some() || core.was_stray(&request.origin, request.end_to_end, now);
-        goes_on && core.session(&request.session).is_none() && !is_copy()
+        let none = || core.session(&request.session).is_none() || core.is_foreign(&request.session, &request.origin);
+        goes_on && none() && !is_copy()
     }
 
     /// The same of a request of a gateway by GTP'.

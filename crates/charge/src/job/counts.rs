@@ -43,6 +43,12 @@ trunkline_kit::counters! {
         pending_full: "trunkline_charge_pending_full_total",
         /// reports of usage without a session that were answered 3004: their connection had too many in a minute
         strays_refused: "trunkline_charge_strays_refused_total",
+        /// requests for a session that another client opened: it was neither changed nor told of
+        foreign: "trunkline_charge_requests_foreign_total",
+        /// requests that named another Origin-Host than their peer's, which is no agent
+        origins_refused: "trunkline_charge_origins_refused_total",
+        /// requests to give back that a peer brought that may not
+        refunds_refused: "trunkline_charge_refunds_refused_total",
         /// answers to what was wrong with a request
         answered_failed: "trunkline_charge_answers_failed_total",
         /// questions to clients (RAR, ASR) that were sent

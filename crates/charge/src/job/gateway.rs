@@ -20,12 +20,14 @@ use super::book::{Book, Told};
 use super::gtpp::Way;
 use super::house::present;
 use crate::gateway::Records;
-use crate::gateway::receiver::{Counts, Entry, Receiver, Settings};
+use crate::gateway::receiver::{Change, Counts, Entry, PEERS_MAX, Receiver, Settings};
 use crate::session::Core;
+use core::hash::BuildHasher;
 use core::time::Duration;
 use keeper::Keeper;
 use reading::{Found, read};
 use std::collections::{HashMap, VecDeque};
+use std::hash::RandomState;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -33,6 +35,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use trunkline_commit::{Committer, Options, Progress};
+use trunkline_net::Networks;
 use trunkline_wire::gtpp::{cause, message_type};
 use trunkline_wire::{Address, Endpoint};
 
@@ -42,6 +45,8 @@ const PERIOD: Duration = Duration::from_millis(200);
 const SEGMENT_OCTETS: u64 = 16 << 20;
 /// Octets of records that may wait for files; with more, transfers are dropped, and come again.
 const PASSED_OCTETS_MAX: usize = 64 << 20;
+/// How often it is told that peers make room for others.
+const TOLD_LEAST: Duration = Duration::from_secs(60);
 /// Senders, by port, whose answers find their way; the oldest is given up for one more.
 const WAYS_MAX: usize = 65_536;
 
@@ -77,6 +82,8 @@ struct Inner {
     passed_octets: usize,
     durable: u64,
     settled: u64,
+    /// When it was told last that peers make room for others.
+    told: Option<Duration>,
 }
 
 /// A message, who sent it, and when.
@@ -121,13 +128,13 @@ impl Gateway {
     ///
     /// # Errors
     /// The log or the files are damaged, or not there as they were left; the system's.
-    pub fn start(place: &Place, options: Options, told: &Arc<Told>) -> io::Result<Gateway> {
+    pub fn start(place: &Place, allow: &Networks, options: Options, told: &Arc<Told>) -> io::Result<Gateway> {
         let options = Options { segment_octets: options.segment_octets.min(SEGMENT_OCTETS), ..options };
         let Found { log, state, passed, files } = read(place, options).map_err(io::Error::other)?;
         let (disk, tells) = (Arc::clone(log.disk()), Arc::clone(told));
         let folded = log.found().snapshot;
         let committer = Committer::start(log, options, move |progress| tell(&tells, &progress))?;
-        let settings = Settings { restart_counter: files.restart_counter(), ..Settings::default() };
+        let settings = settings(files.restart_counter(), allow);
         let durable = state.sequence();
         let inner = Inner {
             passed_octets: passed.iter().map(|(_, records)| records.octets().len()).sum(),
@@ -150,9 +157,9 @@ impl Gateway {
     }
 
     /// One whose entries are those of the ledger, with what that has come to.
-    pub fn of_ledger(core: &Core, restart_counter: u8) -> Gateway {
+    pub fn of_ledger(core: &Core, allow: &Networks, restart_counter: u8) -> Gateway {
         let (begun, state) = (core.state().sequence(), core.state().received().cloned().unwrap_or_default());
-        let settings = Settings { restart_counter, ..Settings::default() };
+        let settings = settings(restart_counter, allow);
         let durable = state.sequence();
         let inner = Inner { durable, ..Inner::new(Receiver::new(settings, state), begun) };
         Gateway { desk: Arc::new(Desk { inner: Mutex::new(inner), log: None }), ends: None, files: None }
@@ -181,6 +188,7 @@ impl Gateway {
             if !self.is_of_ledger() {
                 inner.pass(outcome.entry.sequence, outcome.passed);
             }
+            inner.tell_of_strangers(&outcome.entry, now);
             inner.outbox.push_back(outcome.entry);
             self.desk.flush(book, &mut inner);
         }
@@ -291,6 +299,20 @@ impl Inner {
             passed_octets: 0,
             durable: 0,
             settled: 0,
+            told: None,
+        }
+    }
+
+    /// A peer has made room for another one: that is told now and then, and counted always.
+    fn tell_of_strangers(&mut self, entry: &Entry, now: Duration) {
+        let Change::Instead { forgotten, .. } = &entry.change else { return };
+        if self.told.is_none_or(|told| now >= told + TOLD_LEAST) {
+            self.told = Some(now);
+            let forgotten = forgotten.to_ip();
+            tracing::warn!(
+                "charging gateway: {PEERS_MAX} peers are known, and a new one took the place of {forgotten}: \
+                 charge.gtpp.allow says who may send records"
+            );
         }
     }
 
@@ -335,6 +357,12 @@ impl Inner {
         }
         taken
     }
+}
+
+/// How a receiver is set up; the secret is another one with each start.
+fn settings(restart_counter: u8, allow: &Networks) -> Settings {
+    let secret = RandomState::new().hash_one(restart_counter) | 1;
+    Settings { restart_counter, allow: allow.clone(), secret, ..Settings::default() }
 }
 
 fn tell(told: &Told, progress: &Progress<'_>) {

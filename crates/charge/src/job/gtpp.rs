@@ -263,8 +263,9 @@ impl Worker {
                         self.talk.strays.add(now.monotonic);
                     }
                     // Who has no session is not asked about one.
+                    let none = decided.after == 0 || decided.answer.code == code::UNKNOWN_SESSION;
                     let way = (self.thread, asked.way);
-                    let known = decided.after == 0 || gtpp.set_way(&asked.charge.origin, way, now.monotonic);
+                    let known = none || gtpp.set_way(&asked.charge.origin, way, now.monotonic);
                     self.counts.gtpp_unreached += u64::from(!known);
                     self.answer_quota(gtpp, asked, decided.after, &decided.answer);
                 }

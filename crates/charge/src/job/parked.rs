@@ -82,7 +82,8 @@ impl Worker {
 
     /// An answer that follows from nothing in the book.
     fn deny(&mut self, link: &mut Link, asked: &Asked<'_>, code: u32) {
-        let decided = Decided { answer: Answer::of(code), after: 0, currency: String::new(), copy: false };
+        let decided =
+            Decided { answer: Answer::of(code), after: 0, currency: String::new(), copy: false, foreign: false };
         self.count(Some(&link.tally), asked.request.kind, &decided);
         self.answer(link, asked, &decided);
     }

@@ -9,12 +9,14 @@ use super::worker::{ROOM_OCTETS, Worker};
 use crate::gy::{self, Said};
 use crate::peer::{MESSAGE_OCTETS_MAX, Peer, Taken};
 use crate::session::{Answer, Kind, Request, code};
+use crate::trust::Way;
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
 use std::sync::Arc;
 use trunkline_net::Now;
 use trunkline_wire::diameter::base::refuse;
 use trunkline_wire::diameter::credit::CreditControlRequest;
+use trunkline_wire::diameter::dictionary::avp::ORIGIN_HOST;
 use trunkline_wire::diameter::{Failure, Frames, Message, result_code};
 
 /// Octets of the longest message before a peer has said who it is.
@@ -70,7 +72,7 @@ impl Worker {
         }
         if peer.is_open() && !link.routed {
             link.routed = true;
-            self.shared.routes.set(peer.host(), peer.realm(), link.id);
+            self.shared.routes.set(peer.host(), peer.realm(), link.id, true);
             let (from, tls) = link.from;
             let (host, realm, tally) = (peer.host().into(), peer.realm().into(), Arc::clone(&link.tally));
             let client = Client { number: 0, host, realm, from, tls, since: now.unix.as_secs(), tally };
@@ -119,10 +121,13 @@ impl Worker {
                 self.counts.pending_full += 1;
                 self.refuse(&message, &Failure::of_message(result_code::TOO_BUSY));
             }
-            Ok(Taken::Charge(message)) => match self.ask(message, now.monotonic) {
-                Ok(new) => asked.push(new),
-                Err(failure) => self.refuse(&message, &failure),
-            },
+            Ok(Taken::Charge(message)) => {
+                let read = self.ask(message, now.monotonic);
+                match read.and_then(|new| self.trusted(peer, new, now.monotonic)) {
+                    Ok(new) => asked.push(new),
+                    Err(failure) => self.refuse(&message, &failure),
+                }
+            }
         }
         true
     }
@@ -131,6 +136,31 @@ impl Worker {
         let ccr = self.shared.local.read(&message)?;
         let request = gy::ask(&message, &ccr)?;
         Ok(Asked { message, ccr, request, came })
+    }
+
+    /// A request, if its peer may bring it.
+    fn trusted<'a>(&mut self, peer: &Peer, asked: Asked<'a>, now: Duration) -> Result<Asked<'a>, Failure<'a>> {
+        let routed = asked.ccr.route_records.iter().next().is_some();
+        let way = Way { peer: peer.host(), relays: peer.relays(), routed };
+        let (trust, origin) = (&self.shared.trust, asked.ccr.origin_host);
+        if !trust.brings(way, origin) {
+            self.counts.origins_refused += 1;
+            self.refusals.tell(now, || {
+                format!("{} asks as {origin}, and is no agent: charge.agents says who speaks for others", peer.host())
+            });
+            let offends = asked.message.avps().find(ORIGIN_HOST);
+            return Err(match &offends {
+                Some(avp) => Failure::of_avp(result_code::INVALID_AVP_VALUE, avp),
+                None => Failure::of_message(result_code::INVALID_AVP_VALUE),
+            });
+        }
+        if asked.request.kind == Kind::Refund && !trust.brings_refund(way, origin) {
+            self.counts.refunds_refused += 1;
+            self.refusals
+                .tell(now, || format!("{origin} gives back over {}: charge.refund-peers says who may", peer.host()));
+            return Err(Failure::of_message(result_code::AUTHORIZATION_REJECTED));
+        }
+        Ok(asked)
     }
 
     fn refuse(&mut self, message: &Message<'_>, failure: &Failure<'_>) {
@@ -161,7 +191,8 @@ impl Worker {
         let decide = |asked: &Asked<'_>| match over && desk.is_stray(&asked.request, at) {
             true => {
                 refused += 1;
-                Decided { answer: Answer::of(code::TOO_BUSY), after: 0, currency: String::new(), copy: false }
+                let answer = Answer::of(code::TOO_BUSY);
+                Decided { answer, after: 0, currency: String::new(), copy: false, foreign: false }
             }
             false => desk.handle(&asked.request, at),
         };
@@ -172,16 +203,28 @@ impl Worker {
         let mut last = "";
         for (asked, decided) in asked.iter().zip(decided) {
             self.count(Some(&link.tally), asked.request.kind, &decided);
+            if decided.foreign {
+                self.tell_foreign(&asked.request, now.monotonic);
+            }
             if decided.answer.code == code::UNKNOWN_SESSION && decided.after > 0 && !decided.copy {
                 link.strays.add(now.monotonic);
             }
-            // Who is not known here has no session to be asked about.
-            if decided.after > 0 && *asked.request.origin != *last {
+            // Who is not known here, or asks for what is not there, has no session to be asked about.
+            if decided.after > 0 && decided.answer.code != code::UNKNOWN_SESSION && *asked.request.origin != *last {
                 last = &asked.request.origin;
-                self.shared.routes.set(last, asked.ccr.origin_realm, link.id);
+                let own = matches!(&link.speaks, Speaks::Diameter(peer) if peer.host() == last);
+                self.shared.routes.set(last, asked.ccr.origin_realm, link.id, own);
             }
             self.answer(link, asked, &decided);
         }
+    }
+
+    /// Somebody asked for the session of another client.
+    fn tell_foreign(&mut self, request: &Request, now: Duration) {
+        self.refusals.tell(now, || {
+            let Request { origin, session, .. } = request;
+            format!("{origin} asks for session {session:?}, which another client opened: charge.failover says who may")
+        });
     }
 
     /// An answer that follows from no entry leaves at once, before those that wait.
@@ -209,6 +252,7 @@ impl Worker {
         };
         *count += 1;
         self.counts.copies += u64::from(decided.copy);
+        self.counts.foreign += u64::from(decided.foreign);
         self.counts.answered(decided.answer.code);
         let result = result_of(&decided.answer);
         self.traffic.answered[which][result] += 1;

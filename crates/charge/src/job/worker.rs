@@ -6,6 +6,7 @@ use super::counts::Counts;
 use super::gtpp::{Talk, Way};
 use super::link::{Link, PENDING_OCTETS_MAX, Speaks};
 use super::pending::Held;
+use super::refusals::Refusals;
 use super::requests::Flow;
 use crate::peer::{Due, MESSAGE_OCTETS_MAX, Peer};
 use crate::session::Push;
@@ -73,6 +74,8 @@ pub(super) struct Worker {
     ticked: bool,
     /// The outbox may have something of ours.
     pub(super) wrote: bool,
+    /// What is refused to strangers, for the log.
+    pub(super) refusals: Refusals,
     /// How much less clients are to send, as it was seen last.
     pub(super) overload: Option<OverloadReport>,
 }
@@ -92,6 +95,7 @@ impl Worker {
             watched: Vec::new(),
             ticked: false,
             wrote: false,
+            refusals: Refusals::default(),
             overload: None,
         }
     }

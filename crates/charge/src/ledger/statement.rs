@@ -81,6 +81,7 @@ pub(super) fn lines_of(entry: &Entry, account: u64) -> impl Iterator<Item = Line
         let amount = match effect {
             Effect::Money { account: of, amount, .. } if *of == account => *amount,
             Effect::Units { account: of, .. } if *of == account => Money::ZERO,
+            Effect::Refunded { refund, .. } if refund.account == account => refund.money,
             Effect::Charged { account: of, charge, .. } if *of == account => Money::ZERO.minus(charge.money),
             _ => return None,
         };

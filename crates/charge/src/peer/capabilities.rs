@@ -59,6 +59,7 @@ impl Peer {
         let _fits = answer(local, message, result, read.as_ref().err(), out);
         if let Some(cer) = read.ok().filter(|_| result == result_code::SUCCESS && self.phase == Phase::New) {
             (self.host, self.realm, self.phase) = (cer.origin_host.into(), cer.origin_realm.into(), Phase::Open);
+            self.relays = cer.offers(application::RELAY);
         }
         result
     }
@@ -90,8 +91,8 @@ impl Peer {
     /// The answer to our CER: who is there is who was meant, takes us, and speaks credit control or relays it.
     pub(super) fn answered<'a>(&mut self, message: &Message<'_>) -> Taken<'a> {
         match self.is_taken(message) {
-            Ok((host, realm)) => {
-                (self.host, self.realm, self.phase) = (host, realm, Phase::Open);
+            Ok((host, realm, relays)) => {
+                (self.host, self.realm, self.phase, self.relays) = (host, realm, Phase::Open, relays);
                 Taken::Opened
             }
             Err(why) => {
@@ -101,7 +102,7 @@ impl Peer {
         }
     }
 
-    fn is_taken(&self, message: &Message<'_>) -> Result<(Box<str>, Box<str>), Down> {
+    fn is_taken(&self, message: &Message<'_>) -> Result<(Box<str>, Box<str>, bool), Down> {
         let header = message.header;
         if header.is_request() || header.command != command::CAPABILITIES_EXCHANGE {
             return Err(Down::NoAnswer);
@@ -115,7 +116,7 @@ impl Peer {
             return Err(Down::Another);
         }
         match cea.offers(application::CREDIT_CONTROL) {
-            true => Ok((cea.origin_host.into(), cea.origin_realm.into())),
+            true => Ok((cea.origin_host.into(), cea.origin_realm.into(), cea.offers(application::RELAY))),
             false => Err(Down::NoCommonApplication),
         }
     }

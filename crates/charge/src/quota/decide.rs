@@ -41,6 +41,7 @@ pub fn request(core: &Core, recent: &mut Recent, charge: &Charge, now: Moment) -
         end_to_end: charge.octets,
         number: standing.map_or(0, |standing| standing.number),
         kind,
+        correlation: Box::default(),
         facts: if kind == Kind::Initial { facts(&known) } else { Box::default() },
         identities: charge.identities.clone(),
         place: None,
@@ -123,6 +124,7 @@ pub fn server_request(core: &Core, session: &str, key: ServiceKey) -> Option<Req
         identities: Vec::new(),
         place: None,
         services: vec![Asked { key, requested: Some(Amounts::default()), used: Vec::new() }],
+        correlation: Box::default(),
         facts: Box::default(),
     })
 }

@@ -1,9 +1,9 @@
-//! Events: debited at once or not at all, refunded, priced, checked.
+//! Events: debited at once or not at all, priced, checked.
 
 use super::Work;
 use super::charge::{charge, refused, unpriced, view};
 use super::request::{Answer, Asked, Given, Kind, Request, code};
-use crate::account::{Effect, MoneyReason};
+use crate::account::Effect;
 use crate::money::Money;
 use crate::rate::{Meter, Piece, Quantity, View, buy};
 use crate::tariff::{Outcome, Rule, Then};
@@ -14,7 +14,10 @@ impl Work<'_> {
     pub(super) fn event(&mut self, request: &Request) -> Answer {
         let mut answer = Answer::of(code::SUCCESS);
         for asked in &request.services {
-            let given = self.event_of(request.kind, asked, &mut answer);
+            let given = match request.kind {
+                Kind::Refund => self.refund(request, asked, &mut answer),
+                kind => self.event_of(kind, asked, &mut answer),
+            };
             // A single service is told for the command, too: events have no other place for it (RFC 8506 section 6).
             if request.services.len() == 1 {
                 answer.code = given.code;
@@ -36,7 +39,6 @@ impl Work<'_> {
         let units = used.get(rule.unit).max(1);
         let given = Given { granted: Some((rule.unit, units)), ..refused(key, code::SUCCESS) };
         match kind {
-            Kind::Refund => self.refund(rule, units, answer),
             Kind::PriceEnquiry => add(&mut answer.cost, buy(rule, Meter::default(), &self.all(rule), units).money),
             Kind::CheckBalance => {
                 let enough = self.pays(rule, units).is_some();
@@ -72,18 +74,8 @@ impl Work<'_> {
         self.effect(Effect::Charged { slot: self.slot, account: self.account, charge });
         given
     }
-
-    fn refund(&mut self, rule: &Rule, units: u64, answer: &mut Answer) {
-        let amount = buy(rule, Meter::default(), &View::default(), units).money;
-        add(&mut answer.cost, amount);
-        if amount > Money::ZERO {
-            let note = Box::from(rule.name.as_str());
-            let reason = MoneyReason::Refund;
-            self.effect(Effect::Money { account: self.account, reason, amount, note });
-        }
-    }
 }
 
-fn add(cost: &mut Option<Money>, more: Money) {
+pub(super) fn add(cost: &mut Option<Money>, more: Money) {
     *cost = Some(cost.unwrap_or_default().plus(more));
 }

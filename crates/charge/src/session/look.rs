@@ -90,7 +90,15 @@ impl Core {
     /// The answer that a copy of a request gets; none of what is no copy.
     pub fn copy_of(&self, request: &Request) -> Option<Outcome> {
         let session = self.state.session(self.state.sessions.find(&request.session)?)?;
-        self.known(request, session).err().filter(|outcome| outcome.after > 0)
+        let owner = self.is_owner(request, session);
+        owner.then(|| self.known(request, session).err().filter(|outcome| outcome.after > 0)).flatten()
+    }
+
+    /// Whether a request is of another client than that of its session.
+    pub fn is_foreign(&self, session: &str, origin: &str) -> bool {
+        let slot = self.state.sessions.find(session);
+        let known = slot.and_then(|slot| self.state.session(slot));
+        known.is_some_and(|known| !self.trust.same(&known.access.origin, origin))
     }
 
     /// Whether a client brought such usage of no session a while ago, and was told so.

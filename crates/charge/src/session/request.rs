@@ -34,6 +34,8 @@ pub mod code {
     pub const LIMIT_REACHED: u32 = 4012;
     /// DIAMETER_UNKNOWN_SESSION_ID.
     pub const UNKNOWN_SESSION: u32 = 5002;
+    /// DIAMETER_AUTHORIZATION_REJECTED.
+    pub const AUTHORIZATION_REJECTED: u32 = 5003;
     /// DIAMETER_INVALID_AVP_VALUE.
     pub const INVALID_VALUE: u32 = 5004;
     /// DIAMETER_UNABLE_TO_COMPLY.
@@ -63,6 +65,9 @@ pub struct Request {
     pub place: Option<Place>,
     /// Services (Multiple-Services-Credit-Control).
     pub services: Vec<Asked>,
+    /// CC-Correlation-Id: requests that have the same are about one service (RFC 8506 section 8.1). None has no octets.
+    #[serde(default)]
+    pub correlation: Box<[u8]>,
     /// Of a first request or an event, what only records of usage tell: charging id, gateway, in octets of whoever
     /// writes those records. A copy may bring others.
     pub facts: Box<[u8]>,
@@ -213,6 +218,7 @@ impl Request {
             && short(&self.session)
             && short(&self.origin)
             && self.facts.len() <= FACTS_OCTETS_MAX
+            && self.correlation.len() <= TEXT_OCTETS_MAX
             && self.identities.len() <= IDENTITIES_MAX
             && self.identities.iter().all(|identity| short(&identity.text))
             && self.services.len() <= SERVICES_MAX

@@ -1,6 +1,7 @@
 //! The fold of the ledger: accounts, subscribers, sessions, plans. Nothing changes it but [`State::fold`].
 
 mod answers;
+mod debits;
 mod forwarding;
 mod orders;
 mod session;
@@ -11,6 +12,7 @@ mod subscribers;
 mod watch;
 
 pub use answers::KEPT_MAX;
+pub use debits::{DEBITS_MAX, Debit, Part};
 pub use forwarding::{Forwarding, Mark};
 pub use orders::ORDERS_MAX;
 pub use session::{NUMBERS_MAX, SESSION_SERVICES_MAX};
@@ -24,6 +26,7 @@ use crate::calendar::Moment;
 use crate::gateway::receiver;
 use crate::tariff::Code;
 use answers::Answers;
+use debits::Debits;
 use hashbrown::HashMap;
 use orders::{Done, Orders};
 use session::{Accesses, Watched};
@@ -47,6 +50,8 @@ pub struct State {
     plans: BTreeMap<Code, PlanText>,
     strays: VecDeque<Stray>,
     orders: Orders,
+    /// What can be given back.
+    pub(super) debits: Debits,
     recorded: Option<Box<Recorded>>,
     forwarding: Option<Box<Forwarding>>,
     received: Option<Box<receiver::State>>,
@@ -210,6 +215,16 @@ impl State {
         self.session(slot).is_some_and(|session| session.phase != Phase::Closed)
     }
 
+    /// What sessions were debited and can be given back, with the numbers of the entries in which they began.
+    pub fn debits(&self) -> impl Iterator<Item = (u64, &Debit)> {
+        self.debits.iter()
+    }
+
+    /// Sessions that could have been given back still, and were forgotten for want of room, since the start.
+    pub fn debits_forgotten(&self) -> u64 {
+        self.debits.forgotten.0
+    }
+
     /// Reports of usage for which there was no price or no session.
     pub fn unrated(&self) -> u64 {
         self.unrated
@@ -254,6 +269,9 @@ impl State {
                 }
                 Effect::Account { .. } | Effect::Units { .. } | Effect::Plan { .. } => self.apply(effect),
                 Effect::Charged { account, charge, .. } => self.with(*account, |account| account.use_units(charge)),
+                Effect::Refunded { refund, .. } => {
+                    self.with(refund.account, |account| account.refund_units(&refund.taken));
+                }
                 _ => {}
             }
         }
@@ -284,6 +302,12 @@ impl State {
             Effect::Opened { slot, session, origin, subscriber, account, place, .. } => {
                 self.open(*slot, session, (origin, place), (*subscriber, *account));
             }
+            Effect::Refundable { slot, correlation, until } => self.remember_debit(*slot, correlation, *until),
+            Effect::Refunded { refund, .. } => {
+                self.with(refund.account, |account| account.refund(refund));
+                self.debits.refund(refund.debit, refund.service);
+                self.push(refund.account, false);
+            }
             Effect::Moved { slot, place } => self.go_to(*slot, place),
             Effect::Charged { slot, account, charge } => self.charge(*slot, *account, charge),
             Effect::Granted { slot, service, grant } => self.grant(*slot, *service, grant),
@@ -294,7 +318,10 @@ impl State {
                 self.set_phase(*slot, Phase::Aborting);
                 self.pushes.0.push_back(*slot);
             }
-            Effect::Closed { slot, cause: _, deadline } => self.close(*slot, *deadline),
+            Effect::Closed { slot, cause: _, deadline } => {
+                self.close(*slot, *deadline);
+                self.debits.close(*slot, deadline.saturating_add(super::REFUND_KEPT_S));
+            }
             Effect::Forgotten { slot, .. } => self.forget(*slot),
             Effect::Plan { name, text } => self.set_plan(name, text),
             Effect::Stray { origin, end_to_end, until } => self.remember(origin, *end_to_end, *until),
@@ -346,6 +373,21 @@ impl State {
         }
     }
 
+    fn remember_debit(&mut self, slot: u32, correlation: &[u8], until: Moment) {
+        let Some(session) = self.sessions.get(slot) else { return };
+        let debit = Debit {
+            slot: Some(slot),
+            session: session.name.clone(),
+            correlation: correlation.into(),
+            origin: session.access.origin.clone(),
+            subscriber: session.subscriber,
+            account: session.account,
+            until,
+            parts: Vec::new(),
+        };
+        self.debits.open(self.sequence.saturating_add(1), debit, self.latest);
+    }
+
     fn remember(&mut self, origin: &str, end_to_end: u32, until: Moment) {
         if self.strays.len() == STRAYS_MAX {
             self.strays.pop_front();
@@ -388,6 +430,7 @@ impl State {
     }
 
     fn charge(&mut self, slot: u32, account: u64, charge: &Charge) {
+        self.debits.charge(slot, self.accounts.get(&account).map(|account| &**account), charge);
         self.with(account, |account| account.charge(charge));
         let Some(session) = self.session_mut(slot) else { return };
         if let Some(service) = session.service_mut(charge.service, charge.unit, charge.until) {

@@ -12,6 +12,7 @@ use crate::account::{Cause, Charge, Effect, Entry, Grant, ServiceKey, UnitsReaso
 use crate::calendar::Moment;
 use crate::money::Money;
 use crate::tariff::{Code, Plan};
+use crate::trust::Trust;
 use crate::units::Amounts;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
@@ -174,7 +175,7 @@ impl Trial {
     fn other(&mut self, effect: &Effect) {
         match effect {
             Effect::Answered { .. } | Effect::Ordered { .. } | Effect::Plan { .. } | Effect::Stray { .. } => {}
-            Effect::Recording { .. } | Effect::Filed { .. } => {}
+            Effect::Recording { .. } | Effect::Filed { .. } | Effect::Refundable { .. } => {}
             Effect::Forwarded { .. } | Effect::Sent { .. } | Effect::Received { .. } | Effect::Lost { .. } => {}
             Effect::Units { account, reason: UnitsReason::Renewed | UnitsReason::Expired, .. }
                 if self.is_tried(*account) => {}
@@ -193,8 +194,8 @@ impl Trial {
         let Some(report) = report else { return };
         let mut tried = report.was();
         let (slot, account) = (report.slot, report.account);
-        let (state, plan, limits) = (&mut self.state, &self.plan, Limits::default());
-        let mut work = Work { plan, state, effects: Vec::new(), slot, account, now: at, limits };
+        let (state, plan, limits, trust) = (&mut self.state, &self.plan, Limits::default(), Trust::default());
+        let mut work = Work { plan, state, effects: Vec::new(), slot, account, now: at, limits, trust: &trust };
         work.renew();
         let asked = report.asked(work.service(report.key).and_then(|service| service.grant()?.change).is_some());
         if is_event {

@@ -187,7 +187,7 @@ fn a_client_behind_an_agent_is_asked_by_its_own_realm() {
     let world = start(folder.path(), |_| {});
     world.fill(1, 1);
     let imsi = imsi(1);
-    let mut agent = Client::of(world.address, "dra.transit.example", "transit.example");
+    let mut agent = Client::relay(world.address, "dra.transit.example", "transit.example");
     let begin = ccr("s;1", 0, RequestType::Initial, &imsi, None).octets("pgw.example.org", 7);
     assert_eq!(read(&agent.ask(&begin)), (2001, Some(1 << 10), Some(2001)));
     world.order(&json!({ "do": "top-up", "account": 1, "amount": 500 }));

@@ -15,6 +15,7 @@ use trunkline_charge::gy::Terms;
 use trunkline_charge::job::records::{Form, Settings, Setup};
 use trunkline_charge::job::{Opened, Peering, Setup as NodeSetup};
 use trunkline_charge::session::Limits;
+use trunkline_charge::trust::Trust;
 use trunkline_commit::{Folder, Options};
 use trunkline_net::Listen;
 use trunkline_wire::cdr::file::{Closure, Lost, Records};
@@ -29,7 +30,9 @@ fn start(folder: &Path, disk: &Arc<Failing>) -> served::World {
         Listen::Unix { path: folder.join("control.sock"), mode: 0o600 },
     ];
     let options = trunkline_net::Options { threads: 1, ..trunkline_net::Options::default() };
-    let opened = Opened::new(NodeSetup { local, terms, listens, options, peering: Peering::default() }).unwrap();
+    let opened =
+        Opened::new(NodeSetup { local, terms, listens, options, peering: Peering::default(), trust: Trust::default() })
+            .unwrap();
     let settings = Settings {
         node: Node::new("ocs", "192.0.2.1".parse().unwrap()),
         forms: vec![Form::Ber, Form::Csv],

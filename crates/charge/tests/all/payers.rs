@@ -34,6 +34,7 @@ fn request(of: u64) -> Request {
         identities: vec![number(of)],
         place: Some(Place::default()),
         services: vec![Asked { key: ServiceKey::default(), requested: Some(Amounts::default()), used: Vec::new() }],
+        correlation: Box::default(),
         facts: Box::default(),
     }
 }

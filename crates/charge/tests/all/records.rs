@@ -6,10 +6,11 @@ use recorded::network::{NOW, Network, asked};
 use recorded::world::{End, World};
 use recorded::{CUTS, Life, closed, contents, expected, fold, network, settings, source};
 use std::sync::Arc;
-use trunkline_charge::account::{Effect, Entry, MoneyReason};
-use trunkline_charge::cdr::{Cuts, Fold, Kind, packets};
+use trunkline_charge::account::{Effect, Entry};
+use trunkline_charge::cdr::{Cuts, Fold, Kind, Opening, packets};
 use trunkline_charge::job::records::{Cursor, Failure, Files, Form, Open, Report, Series, Settings, Step};
 use trunkline_charge::session::Kind as Asks;
+use trunkline_charge::trust::Trust;
 use trunkline_charge::units::Amounts;
 use trunkline_commit::{Disk, Folder};
 use trunkline_wire::cdr::PgwRecord;
@@ -51,8 +52,10 @@ fn records_are_cut_by_volume_time_and_services_and_numbered() {
 #[test]
 fn ends_events_and_strays_are_told_apart() {
     let mut network = network();
+    network.trust(Trust { refunds: vec!["gw.example".to_owned()], ..Trust::default() });
     let event = |network: &mut Network, name: &str, kind| {
         let mut request = network.request(name, kind, 0, vec![asked(10, None, Some(2))]);
+        request.correlation = (*b"order 1").into();
         request.services[0].requested = Some(Amounts { service_units: 2, ..Amounts::default() });
         network.send(&request);
     };
@@ -328,6 +331,22 @@ fn records_of_others_are_kept_as_they_came() {
 }
 
 #[test]
+fn a_refund_in_the_session_of_its_debit_has_a_record_of_its_own() {
+    let mut network = network();
+    network.trust(Trust { refunds: vec!["gw.example".to_owned()], ..Trust::default() });
+    network.initial("s", vec![asked(1, None, Some(0)), asked(3, None, Some(0))]);
+    network.end("s", 1, vec![asked(1, Some(10_000), None), asked(3, Some(10_000), None)]);
+    network.now += 7;
+    let refund = network.request("s", Asks::Refund, 2, vec![asked(1, None, None)]);
+    network.send(&refund);
+    let records = fold(&network.entries, CUTS);
+    let told: Vec<_> = records.iter().map(|cdr| (&*cdr.opening.session, cdr.kind, cdr.money().0)).collect();
+    assert_eq!(told, [("s", Kind::Session, 15), ("s", Kind::Event, -15)]);
+    let Opening { origin, subscriber, account, at, .. } = &records[1].opening;
+    assert_eq!((&**origin, *subscriber, *account, *at), ("gw.example", 1, 1, network.now));
+}
+
+#[test]
 fn money_of_records_is_that_of_the_ledger() {
     let mut life = Life::new();
     life.go_on(500);
@@ -335,7 +354,7 @@ fn money_of_records_is_that_of_the_ledger() {
     let charged = |entry: &Entry| -> i64 {
         let money = |effect: &Effect| match effect {
             Effect::Charged { charge, .. } => charge.money.0,
-            Effect::Money { reason: MoneyReason::Refund, amount, .. } => -amount.0,
+            Effect::Refunded { refund, .. } => -refund.money.0,
             _ => 0,
         };
         entry.effects.iter().map(money).sum()

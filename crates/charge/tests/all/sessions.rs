@@ -356,7 +356,7 @@ fn services_of_a_pool_use_what_others_reserved() {
 }
 
 #[test]
-fn events_are_debited_refunded_priced_and_checked() {
+fn events_are_debited_priced_and_checked() {
     let mut network = Network::new(Money(25), Money::ZERO);
     let event = |network: &mut Network, name: &str, kind, units| {
         let asked = Asked { requested: Some(Amounts::of(Unit::Events, units)), ..asked(10, None, None) };
@@ -371,8 +371,8 @@ fn events_are_debited_refunded_priced_and_checked() {
     assert_eq!(event(&mut network, "e", Kind::DirectDebit, 2).code, code::SUCCESS);
     assert_eq!(network.account().balance, Money(5));
     assert_eq!(event(&mut network, "f", Kind::DirectDebit, 1).code, code::LIMIT_REACHED);
-    assert_eq!(event(&mut network, "g", Kind::Refund, 1).cost, Some(Money(10)));
-    assert_eq!(network.account().balance, Money(15));
+    assert_eq!(event(&mut network, "g", Kind::Refund, 1).code, code::AUTHORIZATION_REJECTED);
+    assert_eq!(network.account().balance, Money(5));
     assert_eq!(network.core.state().open_sessions(), 0);
     network.check();
 }

@@ -19,6 +19,7 @@ use trunkline_charge::job::{
 use trunkline_charge::ledger;
 use trunkline_charge::peer::{Local, Neighbour, Place};
 use trunkline_charge::session::Limits;
+use trunkline_charge::trust::Trust;
 use trunkline_commit::{Folder, Options};
 use trunkline_net::{Listen, Networks, OldestTls, Tls};
 use trunkline_wire::diameter::enumerated::FailureHandling as OnFailure;
@@ -232,7 +233,15 @@ fn setup(charge: &Charge, data: &Path) -> Result<Setup, Failure> {
         options.tcp_networks = Networks::only(charge.allow.iter().map(|network| network.0).collect());
     }
     options.limits.connections = charge.connections as usize;
-    Ok(Setup { local, terms, listens: listens(charge, data)?, options, peering: peering(charge)? })
+    // Whoever opens connections and keeps them leaves room for others.
+    options.limits.connections_per_address = Some((charge.connections as usize / 2).max(1));
+    let (peering, trust) = (peering(charge)?, trust(charge));
+    Ok(Setup { local, terms, listens: listens(charge, data)?, options, peering, trust })
+}
+
+fn trust(charge: &Charge) -> Trust {
+    let failover = charge.failover.iter().map(|together| together.0.clone()).collect();
+    Trust { failover, agents: charge.agents.clone(), refunds: charge.refund_peers.clone() }
 }
 
 /// Who may connect: those whom we connect to may, too.
@@ -315,6 +324,7 @@ pub fn open_to_all(charge: &Charge) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::config::Together;
     use std::io::{BufRead, BufReader, Write};
     use std::net::TcpListener;
     use std::os::unix::net::UnixStream;
@@ -326,6 +336,24 @@ mod tests {
     /// Without GTP' and a directory.
     fn open_one(charge: &Charge, data: &Path) -> Result<Option<Prepared>, Failure> {
         open(charge, &ChargeGtpp::default(), &DirectorySection::default(), data)
+    }
+
+    #[test]
+    fn who_may_do_what_to_sessions_is_as_said_and_one_address_leaves_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let nobody = setup(&at(Vec::new()), folder.path()).unwrap();
+        assert_eq!((nobody.trust, nobody.options.limits.connections_per_address), (Trust::default(), Some(5000)));
+        let failover = vec![Together(vec!["a".to_owned(), "b".to_owned()])];
+        let named = Charge {
+            failover,
+            agents: vec!["dra".to_owned()],
+            refund_peers: vec!["shop".to_owned()],
+            connections: 1,
+            ..at(Vec::new())
+        };
+        let named = setup(&named, folder.path()).unwrap();
+        assert!(named.trust.same("a", "b") && named.trust.refunds("shop") && named.trust.agents == ["dra"]);
+        assert_eq!(named.options.limits.connections_per_address, Some(1));
     }
 
     #[test]

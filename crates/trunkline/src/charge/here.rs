@@ -101,9 +101,9 @@ impl Running {
         let served = self.with(|node| {
             let levels = |core: &trunkline_charge::session::Core| {
                 let state = core.state();
-                (state.account_count(), state.open_sessions(), state.unrated())
+                (state.account_count(), state.open_sessions(), state.unrated(), state.debits_forgotten())
             };
-            let (accounts, sessions, unrated) = node.look(levels);
+            let (accounts, sessions, unrated, forgotten) = node.look(levels);
             let counts = node.counts();
             let mut samples: Vec<Sample> =
                 counts.list().iter().map(|one| Sample::counter(one.name, one.help, one.value)).collect();
@@ -120,6 +120,8 @@ impl Running {
             samples.push(Sample::gauge("trunkline_charge_sessions", "open sessions", sessions as f64));
             let help = "reports of usage without a price or a session";
             samples.push(Sample::counter("trunkline_charge_unrated_total", help, unrated));
+            let help = "sessions that could have been given back still, and were forgotten for want of room";
+            samples.push(Sample::counter("trunkline_charge_debits_forgotten_total", help, forgotten));
             if let Some((counts, (held, held_octets))) = node.gateway() {
                 samples.extend(counts.list().iter().map(|one| Sample::counter(one.name, one.help, one.value)));
                 let help = "packets of records that are held apart";

@@ -16,7 +16,7 @@ mod web;
 pub use alert::Alert;
 pub use cache::{Cache, ClientCertificates, Door};
 pub use cdr::{Cdr, Format, Gateway};
-pub use charge::{Called, Charge, ChargeGtpp, FailureHandling, Ip};
+pub use charge::{Called, Charge, ChargeGtpp, FailureHandling, Ip, Together};
 pub use check::calls;
 pub use graph::Graph;
 pub use load::{Given, load, mistakes};

@@ -1,6 +1,6 @@
 //! Entries of the receiver's log.
 
-use crate::account::{fields, variants};
+use crate::account::{Octets, fields, variants};
 use crate::gateway::{Records, codec};
 use serde::{Deserialize, Serialize};
 use trunkline_wire::Address;
@@ -58,6 +58,33 @@ pub enum Change {
         /// The counter.
         counter: u8,
     },
+    /// The first change of a new peer, where there was no place for it: another one is forgotten, with all that was
+    /// known of its numbers and what was held apart of it.
+    Instead {
+        /// Who is forgotten.
+        forgotten: Address,
+        /// What changes then.
+        change: Plain,
+    },
+}
+
+/// A change that is not [`Change::Instead`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plain(pub Box<Change>);
+
+/// The number of [`Change::Instead`] in its octets.
+const INSTEAD: u8 = 5;
+
+impl Octets for Plain {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+
+    // What stands within itself is read no deeper.
+    fn take(from: &mut &[u8]) -> Option<Plain> {
+        let plain = from.first().is_some_and(|number| *number != INSTEAD);
+        plain.then(|| Change::take(from))?.map(|change| Plain(Box::new(change)))
+    }
 }
 
 fields! {
@@ -70,6 +97,7 @@ variants! {
         2 => Tested { peer, number }
         3 => Settled { peer, number, fingerprint, release, packets }
         4 => Counter { peer, counter }
+        5 => Instead { forgotten, change }
     }
 }
 

@@ -15,6 +15,8 @@ enum Piece {
     Seen { number: u16, fate: Fate, fingerprint: Option<u64>, life: u32, entry: u64 },
     /// One that came again since.
     Again { number: u16, entry: u64 },
+    /// How many packets of records of a peer were taken, and its newest entry.
+    Known { stores: u64, last: u64 },
     /// A packet that is held apart.
     Held { number: u16, life: u32, fingerprint: u64, records: Records },
 }
@@ -26,6 +28,7 @@ variants! {
         3 => Seen { number, fate, fingerprint, life, entry }
         4 => Again { number, entry }
         5 => Held { number, life, fingerprint, records }
+        6 => Known { stores, last }
     }
 }
 
@@ -49,6 +52,7 @@ impl State {
 impl Peer {
     fn snapshot<E>(&self, address: Address, put: &mut impl FnMut(Piece) -> Result<(), E>) -> Result<(), E> {
         put(Piece::Peer { address, counter: self.counter, life: self.life })?;
+        put(Piece::Known { stores: self.stores, last: self.last })?;
         for (number, entry) in self.order.iter().copied() {
             put(match self.seen.get(&number).filter(|seen| seen.entry == entry) {
                 Some(Seen { fate, fingerprint, life, .. }) => {
@@ -70,6 +74,8 @@ impl Peer {
 pub struct Restoring {
     state: State,
     at: Option<Address>,
+    /// What is said of the peer itself: that stands, whatever follows from its numbers.
+    known: Option<(u64, u64)>,
     ended: bool,
 }
 
@@ -80,6 +86,9 @@ impl Restoring {
     /// It is none.
     pub fn take(&mut self, record: &[u8]) -> Result<(), NoSnapshot> {
         let piece = codec::decode(record).filter(|_| !self.ended).ok_or(NoSnapshot)?;
+        if matches!(piece, Piece::End { .. } | Piece::Peer { .. }) {
+            self.settle();
+        }
         match piece {
             Piece::End { sequence } => {
                 (self.state.sequence, self.ended) = (sequence, true);
@@ -95,18 +104,34 @@ impl Restoring {
         let peer = self.at.and_then(|address| self.state.peers.get_mut(&address)).ok_or(NoSnapshot)?;
         match piece {
             Piece::Seen { number, fate, fingerprint, life, entry } => {
+                // Snapshots of older versions do not say what is known of the peer itself.
+                peer.stores += u64::from(fate.is_of_records());
+                peer.last = peer.last.max(entry);
                 peer.seen.insert(number, Seen { fate, fingerprint, life, entry });
                 peer.order.push_back((number, entry));
             }
-            Piece::Again { number, entry } => peer.order.push_back((number, entry)),
+            Piece::Again { number, entry } => {
+                peer.last = peer.last.max(entry);
+                peer.order.push_back((number, entry));
+            }
+            Piece::Known { stores, last } => self.known = Some((stores, last)),
             Piece::Held { number, life, fingerprint, records } => {
                 self.state.held += 1;
                 self.state.held_octets += records.octets().len();
+                peer.stores = peer.stores.max(1);
                 peer.held.insert((number, life), Held { fingerprint, records });
             }
             Piece::End { .. } | Piece::Peer { .. } => {}
         }
         Ok(())
+    }
+
+    /// All of a peer was told.
+    fn settle(&mut self) {
+        let peer = self.at.and_then(|address| self.state.peers.get_mut(&address));
+        if let (Some(peer), Some((stores, last))) = (peer, self.known.take()) {
+            (peer.stores, peer.last) = (stores, last);
+        }
     }
 
     /// What the records come to.

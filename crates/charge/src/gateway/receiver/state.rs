@@ -26,6 +26,13 @@ pub(super) enum Fate {
     Settlement,
 }
 
+impl Fate {
+    /// Whether records had this number, and were taken.
+    pub fn is_of_records(self) -> bool {
+        !matches!(self, Fate::Tested | Fate::Settlement)
+    }
+}
+
 /// A number that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
@@ -56,6 +63,10 @@ pub(super) struct Peer {
     pub order: VecDeque<(u16, u64)>,
     /// By number and life.
     pub held: BTreeMap<(u16, u32), Held>,
+    /// Packets of records of it that were stored or held apart.
+    pub stores: u64,
+    /// The newest entry that is of it.
+    pub last: u64,
 }
 
 /// The fold of all entries.
@@ -95,6 +106,16 @@ impl State {
         }
         self.sequence += 1;
         match &entry.change {
+            Change::Instead { forgotten, change } => {
+                self.forget(forgotten);
+                self.change(&change.0)
+            }
+            change => self.change(change),
+        }
+    }
+
+    fn change(&mut self, change: &Change) -> Vec<Records> {
+        match change {
             Change::Stored { peer, number, fingerprint, apart: true, records } => {
                 self.hold(*peer, *number, *fingerprint, records);
                 Vec::new()
@@ -113,11 +134,14 @@ impl State {
                 passed
             }
             Change::Counter { peer, counter } => {
+                let last = self.sequence;
                 let peer = self.peers.entry(*peer).or_default();
                 peer.life += u32::from(peer.counter.is_some_and(|before| before != *counter));
-                peer.counter = Some(*counter);
+                (peer.counter, peer.last) = (Some(*counter), last);
                 Vec::new()
             }
+            // It is never within itself.
+            Change::Instead { .. } => Vec::new(),
         }
     }
 
@@ -125,7 +149,16 @@ impl State {
         let entry = self.sequence;
         let peer = self.peers.entry(peer).or_default();
         let life = peer.life;
+        // What is settled was counted when it came.
+        let came = matches!(fate, Fate::Stored | Fate::Apart);
+        (peer.stores, peer.last) = (peer.stores.saturating_add(u64::from(came)), entry);
         peer.see(number, Seen { fate, fingerprint, life, entry });
+    }
+
+    /// All that is known of a peer is forgotten, and what was held apart of it.
+    fn forget(&mut self, address: &Address) {
+        let held = self.peers.remove(address).map(|peer| peer.held).unwrap_or_default();
+        held.into_values().for_each(|held| drop(self.let_go(Some(held))));
     }
 
     fn hold(&mut self, peer: Address, number: u16, fingerprint: u64, records: &Records) {

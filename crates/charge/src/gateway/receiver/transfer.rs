@@ -1,7 +1,7 @@
 //! Data Record Transfer Requests (TS 32.295 clause 6.2.4.5).
 
 use super::state::{Fate, Peer, Seen};
-use super::{Change, HELD_MAX, HELD_OCTETS_MAX, Outcome, PEERS_MAX, Receiver, Say};
+use super::{Change, HELD_MAX, HELD_OCTETS_MAX, Outcome, PEERS_MAX, Plain, Receiver, Say};
 use crate::gateway::Records;
 use core::time::Duration;
 use trunkline_wire::gtpp::records::DataRecordPacket;
@@ -44,7 +44,7 @@ impl Receiver {
             Ok(_) => Err(cause::INVALID_MESSAGE_FORMAT),
             Err(error) => Err(error.cause()),
         };
-        self.decide(&request, decided)
+        self.decide(&request, decided, now)
     }
 
     fn command(&mut self, request: &Request<'_>, command: TransferCommand<'_>, now: Duration) -> Option<Decided> {
@@ -59,8 +59,8 @@ impl Receiver {
     }
 
     /// Does it and answers. An answer that changes nothing may follow from an entry that is not durable yet.
-    fn decide(&mut self, request: &Request<'_>, decided: Decided) -> Option<Outcome> {
-        let decided = decided.and_then(|change| self.has_room(request.from.address).map(|()| change));
+    fn decide(&mut self, request: &Request<'_>, decided: Decided, now: Duration) -> Option<Outcome> {
+        let decided = decided.and_then(|change| self.placed(request.from.address, change, now));
         let outcome = decided.as_ref().ok().map(|change| self.write(change.clone()));
         let cause = decided.err().unwrap_or(cause::REQUEST_ACCEPTED);
         match (&outcome, cause) {
@@ -76,18 +76,30 @@ impl Receiver {
     }
 
     fn count(&mut self, outcome: &Outcome) {
-        match &outcome.entry.change {
+        let change = match &outcome.entry.change {
+            Change::Instead { change, .. } => &*change.0,
+            change => change,
+        };
+        match change {
             Change::Stored { apart: false, .. } => self.counts.stored += 1,
             Change::Stored { .. } => self.counts.apart += 1,
             Change::Settled { release: true, packets, .. } => self.counts.released += packets.len() as u64,
             Change::Settled { packets, .. } => self.counts.cancelled += packets.len() as u64,
-            Change::Tested { .. } | Change::Counter { .. } => {}
+            Change::Tested { .. } | Change::Counter { .. } | Change::Instead { .. } => {}
         }
     }
 
-    fn has_room(&self, peer: Address) -> Result<(), u8> {
-        let room = self.state.peer(&peer).is_some() || self.state.peers() < PEERS_MAX;
-        if room { Ok(()) } else { Err(cause::NO_RESOURCES) }
+    /// The change where its peer has a place, if need be that of another one.
+    fn placed(&mut self, peer: Address, change: Change, now: Duration) -> Decided {
+        if self.state.peer(&peer).is_some() || self.state.peers() < PEERS_MAX {
+            return Ok(change);
+        }
+        let stores = matches!(change, Change::Stored { .. });
+        let forgotten = self.makes_room(stores, now).ok_or(cause::NO_RESOURCES)?;
+        self.counts.peers_forgotten += 1;
+        self.counts.held_forgotten += self.state.peer(&forgotten).map_or(0, |peer| peer.held.len() as u64);
+        self.paths.forget(&forgotten);
+        Ok(Change::Instead { forgotten, change: Plain(Box::new(change)) })
     }
 
     /// The empty packet.

@@ -165,7 +165,11 @@ impl Watched {
 
 /// Accesses that sessions share.
 #[derive(Clone, Debug, Default)]
-pub struct Accesses(HashSet<Arc<Access>>);
+pub struct Accesses {
+    shared: HashSet<Arc<Access>>,
+    /// How many found no place since those of no session were forgotten last.
+    missed: usize,
+}
 
 /// An access as it is looked for.
 #[derive(Hash)]
@@ -183,13 +187,45 @@ impl Equivalent<Arc<Access>> for Sought<'_> {
 impl Accesses {
     /// The one of a client and a place. Those with a number that is called are nobody else's.
     pub fn of(&mut self, origin: &str, place: &Place) -> Arc<Access> {
-        if let Some(known) = self.0.get(&Sought { origin, place }) {
+        if let Some(known) = self.shared.get(&Sought { origin, place }) {
             return known.clone();
         }
         let access = Arc::new(Access { origin: origin.into(), place: place.clone() });
-        if self.0.len() < ACCESSES_MAX && place.destination.is_empty() {
-            self.0.insert(access.clone());
+        if !place.destination.is_empty() {
+            return access;
+        }
+        if self.shared.len() >= ACCESSES_MAX {
+            // Those of sessions that are over make room; it is looked for them once in so many.
+            self.missed += 1;
+            if self.missed % ACCESSES_MAX == 1 {
+                self.shared.retain(|access| Arc::strong_count(access) > 1);
+            }
+        }
+        if self.shared.len() < ACCESSES_MAX {
+            self.shared.insert(access.clone());
         }
         access
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accesses_of_sessions_that_are_over_make_room() {
+        let mut accesses = Accesses::default();
+        let of = |accesses: &mut Accesses, origin: &str| accesses.of(origin, &Place::default());
+        let kept = of(&mut accesses, "kept");
+        for number in 0..3 * ACCESSES_MAX {
+            drop(of(&mut accesses, &format!("invented {number}")));
+        }
+        assert!(accesses.shared.len() <= ACCESSES_MAX);
+        assert!(Arc::ptr_eq(&of(&mut accesses, "kept"), &kept));
+        let mut is_shared = || {
+            let real = of(&mut accesses, "real");
+            Arc::ptr_eq(&of(&mut accesses, "real"), &real)
+        };
+        assert!((0..ACCESSES_MAX).any(|_| is_shared()), "there is room sooner or later");
     }
 }

@@ -6,14 +6,14 @@
 //! then        1 free slots in their order, 2 plan, 3 account, 4 subscriber, 5 session by its slot, 6 stray, 8 more
 //!             sessions of an account, 9 order with a key, 10 former texts of a plan, 11 how records are made, 12 how
 //!             far they were sent on, [`RECEIVED`] what is known of records of others, any number; 14 entries that are
-//!             gone, if any are
+//!             gone, if any are; 15 what a session was debited and can be given back
 //! last        7 end: how many records there were before it
 //! ```
 
 use super::answers::Answers;
 use super::orders::Done;
 use super::session::{Phase, Service, Session};
-use super::{PlanText, Recorded, State, Stray, forwarding};
+use super::{Debit, PlanText, Recorded, State, Stray, forwarding};
 use crate::account::{Account, Identity, Octets, Place, fields};
 use crate::calendar::Moment;
 use crate::gateway::receiver;
@@ -159,6 +159,12 @@ impl State {
         if let Some(received) = &self.received {
             received.snapshot(|piece| out.put(RECEIVED, |record| record.extend_from_slice(piece)))?;
         }
+        for (number, debit) in self.debits.iter() {
+            out.put(15, |record| {
+                number.put(record);
+                debit.put(record);
+            })?;
+        }
         if self.lost > 0 {
             out.put(14, |record| self.lost.put(record))?;
         }
@@ -236,7 +242,7 @@ pub struct Restoring {
 }
 
 /// Kinds of records that say nothing of who pays: sessions, answers and how records get on.
-const NO_PAYERS: [u8; 8] = [1, 5, 6, 8, 9, 11, 12, RECEIVED];
+const NO_PAYERS: [u8; 9] = [1, 5, 6, 8, 9, 11, 12, RECEIVED, 15];
 
 impl Restoring {
     /// Of which only what says who pays for which number and by which plan is wanted: [`State::fold_payers`].
@@ -325,6 +331,7 @@ impl Restoring {
             12 => self.forwarding.get_or_insert_default().take(from)?,
             RECEIVED => self.received.get_or_insert_default().take(std::mem::take(from)).ok()?,
             14 => state.lost = u64::take(from)?,
+            15 => state.debits.restore(u64::take(from)?, Debit::take(from)?),
             7 => self.ended = (u64::take(from)? == self.count).then_some(true)?,
             _ => return None,
         }

@@ -1,10 +1,12 @@
 //! A client, an operator and a disk around the core: every entry goes through its octets.
 
+use std::sync::Arc;
 use trunkline_charge::account::{
     Account, Charge, Effect, Entry, Identity, IdentityKind, MoneyReason, ServiceKey, Sums, audit,
 };
 use trunkline_charge::money::Money;
 use trunkline_charge::session::{Answer, Asked, Core, Kind, Limits, Refused, Request, Restoring, State, Used};
+use trunkline_charge::trust::Trust;
 use trunkline_charge::units::Amounts;
 
 /// Tuesday 2026-11-24 10:00 UTC.
@@ -59,6 +61,7 @@ pub struct Network {
     pub entries: Vec<Entry>,
     pub now: i64,
     limits: Limits,
+    trust: Arc<Trust>,
     /// What reads each entry as it is written, and what adds it up.
     follower: Core,
     /// What takes the same requests, and is never stored.
@@ -87,8 +90,16 @@ impl Network {
 
     pub fn of(limits: Limits, balance: Money, credit: Money) -> Network {
         let [core, follower, twin] = [(); 3].map(|()| Core::new(limits));
-        let mut network =
-            Network { core, entries: Vec::new(), now: NOW, limits, follower, twin, sums: Sums::default() };
+        let mut network = Network {
+            core,
+            entries: Vec::new(),
+            now: NOW,
+            limits,
+            trust: Arc::default(),
+            follower,
+            twin,
+            sums: Sums::default(),
+        };
         network.set_plan(PLAN);
         let entry = network.core.set_account(1, "test", credit, NOW);
         network.entry(entry);
@@ -97,6 +108,13 @@ impl Network {
         network.entry(entry);
         network.top_up(balance.0);
         network
+    }
+
+    /// Goes by this from now on.
+    pub fn trust(&mut self, trust: Trust) {
+        self.trust = Arc::new(trust);
+        self.core = core::mem::take(&mut self.core).trusting(Arc::clone(&self.trust));
+        self.twin = core::mem::take(&mut self.twin).trusting(Arc::clone(&self.trust));
     }
 
     pub fn entry(&mut self, entry: Result<Entry, Refused>) {
@@ -145,6 +163,7 @@ impl Network {
             identities: vec![Identity::new(IdentityKind::Imsi, "001010000000001")],
             place: None,
             services,
+            correlation: Box::default(),
             facts: Box::default(),
         }
     }
@@ -181,7 +200,7 @@ impl Network {
 
     /// The core that the entries make.
     pub fn replayed(&self) -> Core {
-        let mut core = Core::new(self.limits);
+        let mut core = Core::new(self.limits).trusting(Arc::clone(&self.trust));
         self.entries.iter().try_for_each(|entry| core.apply(entry)).expect("plans that were read before");
         core
     }
@@ -201,7 +220,8 @@ impl Network {
         let state = restoring.state().expect("all of them");
         assert!(state == *self.core.state(), "a snapshot makes another state");
         assert_eq!(snapshot(&state), records);
-        self.core = Core::of(state, self.limits).expect("plans that were read before");
+        self.core =
+            Core::of(state, self.limits).expect("plans that were read before").trusting(Arc::clone(&self.trust));
         self.check();
     }
 

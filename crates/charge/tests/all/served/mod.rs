@@ -14,6 +14,7 @@ use trunkline_charge::job::{GatewayPlace, GtppSetup, Node, Opened, Peering, Prof
 use trunkline_charge::peer::Local;
 use trunkline_charge::quota::Mapping;
 use trunkline_charge::session::Limits;
+use trunkline_charge::trust::Trust;
 use trunkline_commit::{Disk, Folder, Options};
 use trunkline_net::{Listen, Networks, Tls};
 use trunkline_wire::diameter::base::{CapabilitiesExchangeAnswer, CapabilitiesExchangeRequest};
@@ -147,12 +148,20 @@ where
         }),
         redirect_to: None,
     });
-    let opened = Opened::with_gtpp(Setup { local, terms, listens, options: net, peering }, gtpp).expect("listeners");
+    let trust = trust();
+    let setup = Setup { local, terms, listens, options: net, peering, trust };
+    let opened = Opened::with_gtpp(setup, gtpp).expect("listeners");
     let (core, log) = trunkline_charge::ledger::open(disk, options, Limits::default()).expect("a ledger");
     let node = opened.start(core, log, options, profiles).expect("a node");
     let address = node.addresses()[0].expect("an address");
     let gtpp = node.addresses().get(2).copied().flatten();
     World { node, folder: folder.to_path_buf(), address, gtpp }
+}
+
+/// `pair1` and `pair2` go on with each other's sessions, and `shop` gives back.
+fn trust() -> Trust {
+    let of = |hosts: &[&str]| hosts.iter().map(|host| (*host).to_owned()).collect();
+    Trust { failover: vec![of(&["pair1", "pair2"])], agents: Vec::new(), refunds: of(&["shop"]) }
 }
 
 impl World {
@@ -210,6 +219,10 @@ pub struct Client {
 
 /// What a client says first.
 pub fn cer(host: &str, realm: &str) -> Vec<u8> {
+    offering(host, realm, application::CREDIT_CONTROL)
+}
+
+fn offering(host: &str, realm: &str, application: u32) -> Vec<u8> {
     let hosts = [HostAddress::Ip("127.0.0.1".parse().expect("an address"))];
     let cer = CapabilitiesExchangeRequest {
         origin_host: host,
@@ -217,7 +230,7 @@ pub fn cer(host: &str, realm: &str) -> Vec<u8> {
         host_ip_addresses: List::Values(&hosts),
         vendor_id: 0,
         product_name: "test",
-        auth_application_ids: List::Values(&[application::CREDIT_CONTROL]),
+        auth_application_ids: List::Values(&[application]),
         ..CapabilitiesExchangeRequest::default()
     };
     let mut out = Vec::new();
@@ -235,6 +248,15 @@ impl Client {
     pub fn of(address: SocketAddr, host: &str, realm: &str) -> Client {
         let mut client = Client::raw(address, host);
         let answer = client.ask(&cer(host, realm));
+        let cea = CapabilitiesExchangeAnswer::read(&Message::new(&answer).expect("a message")).expect("a CEA");
+        assert_eq!(cea.result_code, 2001);
+        client
+    }
+
+    /// An agent that relays all applications.
+    pub fn relay(address: SocketAddr, host: &str, realm: &str) -> Client {
+        let mut client = Client::raw(address, host);
+        let answer = client.ask(&offering(host, realm, application::RELAY));
         let cea = CapabilitiesExchangeAnswer::read(&Message::new(&answer).expect("a message")).expect("a CEA");
         assert_eq!(cea.result_code, 2001);
         client

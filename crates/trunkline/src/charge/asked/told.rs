@@ -50,6 +50,14 @@ pub fn line(line: &Line, names: &Names) -> ChargeLine {
             }
             .to_owned();
         }
+        Effect::Refunded { refund, .. } => {
+            told.kind = "refund".to_owned();
+            (told.rating_group, told.service) = (refund.service.rating_group, refund.service.service);
+            told.units = i64::try_from(refund.units).ok();
+            let to = refund.taken.first().and_then(|(code, _)| names.allowances.get(code));
+            (told.allowance, told.unit) = (to.map(|(name, _)| name.clone()), to.map(|(_, unit)| word(*unit)));
+            told.note = Some(format!("debited since entry {}", refund.debit));
+        }
         Effect::Units { allowance, reason, amount, ends, .. } => {
             let known = names.allowances.get(allowance);
             (told.allowance, told.unit) = (known.map(|(name, _)| name.clone()), known.map(|(_, unit)| word(*unit)));

@@ -10,9 +10,10 @@ use crate::terminal::Terminal;
 use serde_json::json;
 use std::collections::VecDeque;
 use std::io::Write;
-use trunkline_charge::account::Effect;
+use trunkline_charge::account::{Effect, Refund};
 use trunkline_charge::calendar::Moment;
 use trunkline_charge::ledger::{self, Line, Lost};
+use trunkline_charge::money::Money;
 use trunkline_commit::Folder;
 use trunkline_kit::exit::Exit;
 use trunkline_store::time::rfc3339;
@@ -78,6 +79,7 @@ impl Audit {
                 "differences": told,
                 "lost": lost,
                 "unproved": audit.unproved,
+                "refunds_without_debit": { "count": audit.untied.0, "amount": audit.untied.1.0 },
             });
             writeln!(out, "{reply}")?;
         } else {
@@ -87,6 +89,13 @@ impl Audit {
             }
             if let Some(why) = &audit.unproved {
                 writeln!(out, "{why}")?;
+            }
+            if audit.untied.0 > 0 {
+                let (count, Money(amount)) = audit.untied;
+                writeln!(
+                    out,
+                    "{count} refunds of older versions, {amount} in all, name no debit: they stand as they are"
+                )?;
             }
             for one in differences.iter().take(TOLD_MAX) {
                 writeln!(out, "account {}: {}", one.account, one.what)?;
@@ -178,6 +187,7 @@ fn what(effect: &Effect) -> String {
     match effect {
         Effect::Money { reason, note, .. } if note.is_empty() => format!("{reason:?}").to_lowercase(),
         Effect::Money { reason, note, .. } => format!("{} ({note})", format!("{reason:?}").to_lowercase()),
+        Effect::Refunded { refund, .. } => refunded(refund),
         Effect::Units { reason, amount, .. } => format!("{amount} units {}", format!("{reason:?}").to_lowercase()),
         Effect::Charged { charge, .. } => {
             let group =
@@ -188,6 +198,14 @@ fn what(effect: &Effect) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// What was given back, and of which debit.
+fn refunded(refund: &Refund) -> String {
+    let group = refund.service.rating_group.map_or_else(String::new, |group| format!(" of rating group {group}"));
+    let bundles: u64 = refund.taken.iter().map(|(_, units)| *units).sum();
+    let bundles = if bundles > 0 { format!(", {bundles} of them to bundles") } else { String::new() };
+    format!("refund of {} units{group} that entry {} began{bundles}", refund.units, refund.debit)
 }
 
 fn row(line: &Line, terminal: &Terminal) -> Row {

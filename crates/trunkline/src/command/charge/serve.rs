@@ -9,7 +9,7 @@ use crate::charge::{configured, records};
 use crate::failure::Failure;
 use crate::run::config::{
     Called, Charge, ChargeGtpp, DirectorySection, Door, FailureHandling, Given, Ip, Listen, Nats, Network, Standby,
-    calls, load,
+    Together, calls, load,
 };
 use crate::run::metrics::{self, Page};
 use crate::run::status::process;
@@ -68,6 +68,18 @@ pub struct Serve {
     /// A client that may connect, by its Origin-Host; the option again for more [default: all]
     #[arg(long, value_name = "NAME")]
     peer: Vec<String>,
+    /// An agent (relay, proxy, DRA) that brings requests of other Origin-Hosts; the option again for more [default:
+    /// each peer that says it is one]
+    #[arg(long, value_name = "NAME")]
+    agent: Vec<String>,
+    /// Clients that go on with each other's sessions: their Origin-Hosts in one argument, with spaces between them; the
+    /// option again for more sets
+    #[arg(long, value_name = "NAMES", value_parser = together)]
+    failover: Vec<Together>,
+    /// A client that may give back what it debited (REFUND_ACCOUNT), by its Origin-Host; the option again for more
+    /// [default: none]
+    #[arg(long, value_name = "NAME")]
+    refund_peer: Vec<String>,
     /// A peer that is connected to, relays among them: its Origin-Host and its addresses, the best first, such as
     /// "dra.example.org 10.0.0.1:3868 tls:10.0.1.1:5868"; the option again for more
     #[arg(long, value_name = "PEER", value_parser = called)]
@@ -179,6 +191,10 @@ fn failure_handling(word: &str) -> Result<FailureHandling, String> {
 
 fn called(text: &str) -> Result<Called, String> {
     Called::of(&Raw::Text(text.to_owned()))
+}
+
+fn together(text: &str) -> Result<Together, String> {
+    Together::of(&Raw::Text(text.to_owned()))
 }
 
 fn nats(text: &str) -> Result<Nats, String> {
@@ -296,6 +312,9 @@ impl Serve {
             realms: self.serves.clone(),
             addresses: self.address.iter().copied().map(Ip).collect(),
             peers: self.peer.clone(),
+            agents: self.agent.clone(),
+            failover: self.failover.clone(),
+            refund_peers: self.refund_peer.clone(),
             connect: self.connect.clone(),
             reconnect: Duration::from_secs(self.reconnect),
             issuers: self.issuers.clone(),

@@ -8,6 +8,9 @@ use std::time::Duration;
 use trunkline_charge::peer::{ADDRESSES_MAX, NAME_OCTETS_MAX};
 use trunkline_kit::config::{Raw, Value, quoted};
 
+/// Clients of a failover set.
+const TOGETHER_MAX: usize = 64;
+
 trunkline_kit::section! {
     /// Online charging by Diameter Gy, served beside the rest: it runs where `listen` names an address, or `connect` a
     /// peer. docs/manual/charging.md says how it is operated; `trunkline charge serve` serves it without the rest.
@@ -25,6 +28,15 @@ trunkline_kit::section! {
         addresses: Vec<Ip> = Vec::new() => Restart;
         /// The clients that may connect, by their Origin-Host; empty for all.
         peers: Vec<String> = Vec::new() => Restart;
+        /// The agents (relays, proxies, DRAs) that bring requests of other Origin-Hosts, by their own; empty for each
+        /// peer that offers the Relay application, or whose requests have a Route-Record.
+        agents: Vec<String> = Vec::new() => Restart;
+        /// Clients that go on with each other's sessions after one of them has failed: the Origin-Hosts of a set, with
+        /// spaces between them, such as `"pgw1.example.org pgw2.example.org"`.
+        failover: Vec<Together> = Vec::new() => Restart;
+        /// The clients that may give back what they, or others of their set, debited (REFUND_ACCOUNT), by their
+        /// Origin-Host; empty for none. Over an agent only where `agents` names it.
+        refund_peers: Vec<String> = Vec::new() => Restart;
         /// Peers that this node connects to by itself, relays among them: the peer's Origin-Host and its addresses, the
         /// best first, such as `"dra.example.org 10.0.0.1:3868 tls:10.0.1.1:5868"`. They may connect, too.
         connect: Vec<Called> = Vec::new() => Restart;
@@ -55,7 +67,7 @@ trunkline_kit::section! {
             Duration::from_secs(30) => Duration::from_secs(86_400);
         /// Threads for connections; 0 for one a processor.
         threads: u16 = 0 => Restart, 0 => 256;
-        /// Connections at a time.
+        /// Connections at a time; one address has half of them at most.
         connections: u32 = 10_000 => Restart, 1 => 1_000_000;
     }
 }
@@ -129,6 +141,33 @@ impl Value for Called {
         let place =
             |(address, tls): &(SocketAddr, bool)| if *tls { format!(" tls:{address}") } else { format!(" {address}") };
         quoted(&format!("{}{}", self.host, self.places.iter().map(place).collect::<String>()))
+    }
+}
+
+/// Clients that are one as far as sessions are concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Together(pub Vec<String>);
+
+impl Together {
+    fn read(text: &str) -> Option<Together> {
+        let hosts: Vec<String> = text.split_ascii_whitespace().map(str::to_owned).collect();
+        let sized = hosts.iter().all(|host| host.len() <= NAME_OCTETS_MAX);
+        ((2..=TOGETHER_MAX).contains(&hosts.len()) && sized).then_some(Together(hosts))
+    }
+}
+
+impl Value for Together {
+    fn kind() -> String {
+        format!("the Origin-Hosts of 2 to {TOGETHER_MAX} clients, such as \"pgw1.example.org pgw2.example.org\"")
+    }
+
+    fn of(raw: &Raw) -> Result<Self, String> {
+        let read = raw.as_text().and_then(Together::read);
+        read.ok_or_else(|| format!("expected {}, not {}", Self::kind(), raw.describe()))
+    }
+
+    fn text(&self) -> String {
+        quoted(&self.0.join(" "))
     }
 }
 

@@ -211,3 +211,20 @@ fn charging_needs_a_name_and_doors_that_diameter_has() {
     assert!(load("[charge]\ncertificate = \"/c\"\n").unwrap_err()[0].contains("is not used"));
     assert!(load("[charge]\naddresses = [\"ocs\"]\n").unwrap_err()[0].contains("an address such as"));
 }
+
+#[test]
+fn clients_that_go_on_with_each_others_sessions_are_sets() {
+    let text = "[charge]\nfailover = [\"pgw1.example pgw2.example\", \"a b c\"]\nrefund-peers = [\"shop.example\"]\n\
+        agents = [\"dra.example\"]\n";
+    let charge = load(text).unwrap().settings.charge;
+    let sets: Vec<usize> = charge.failover.iter().map(|together| together.0.len()).collect();
+    assert_eq!((sets, charge.refund_peers.len(), charge.agents.len()), (vec![2, 3], 1, 1));
+    assert_eq!(charge.failover[0].text(), "\"pgw1.example pgw2.example\"");
+    let defaults = Settings::default().charge;
+    assert!(defaults.failover.is_empty() && defaults.refund_peers.is_empty() && defaults.agents.is_empty());
+    let many = (0..65).map(|n| format!("pgw{n}")).collect::<Vec<_>>().join(" ");
+    for wrong in ["alone.example", "", &many] {
+        let told = load(&format!("[charge]\nfailover = [\"{wrong}\"]\n")).unwrap_err();
+        assert!(told.len() == 1 && told[0].contains("the Origin-Hosts of 2 to 64 clients"), "{told:?}");
+    }
+}

@@ -323,6 +323,8 @@ fn client(plan: &Plan, number: u32, epoch: Epoch) -> Client {
         host: plan.origin_host(number),
         realm: plan.realm.clone(),
         state: u32::try_from(epoch.unix_seconds).unwrap_or(u32::MAX),
+        // What was sent over the connection of one client is sent again over those of others.
+        relays: plan.keeps_requests(),
     };
     Client::new(me, epoch.run.rotate_left(8) ^ number)
 }

@@ -23,11 +23,15 @@ pub struct Identity {
     pub realm: String,
     /// Its Origin-State-Id: seconds of its start.
     pub state: u32,
+    /// It brings requests of other clients, as an agent does, and offers the Relay application (RFC 6733 section 2.4).
+    pub relays: bool,
 }
 
 impl Identity {
     /// Capabilities-Exchange-Request from this address: credit control, and 3GPP's AVPs.
     pub fn ask_capabilities(&self, address: IpAddr, hop_by_hop: u32, out: &mut Vec<u8>) {
+        let applications = [application::CREDIT_CONTROL, application::RELAY];
+        let offered = if self.relays { &applications[..] } else { &applications[..1] };
         let request = CapabilitiesExchangeRequest {
             origin_host: &self.host,
             origin_realm: &self.realm,
@@ -35,7 +39,7 @@ impl Identity {
             product_name: "trunkline",
             origin_state_id: Some(self.state),
             supported_vendor_ids: List::Values(&[TGPP]),
-            auth_application_ids: List::Values(&[application::CREDIT_CONTROL]),
+            auth_application_ids: List::Values(offered),
             ..CapabilitiesExchangeRequest::default()
         };
         fits(request.write(&of_peers(command::CAPABILITIES_EXCHANGE, hop_by_hop), out));
@@ -130,7 +134,7 @@ mod tests {
     use trunkline_wire::diameter::Frames;
 
     fn me() -> Identity {
-        Identity { host: "load-0.load.example".to_owned(), realm: "load.example".to_owned(), state: 7 }
+        Identity { host: "load-0.load.example".to_owned(), realm: "load.example".to_owned(), state: 7, relays: false }
     }
 
     fn header_of(octets: &[u8]) -> Header {
@@ -146,6 +150,12 @@ mod tests {
         let message = Message::new(&out).unwrap();
         let request = CapabilitiesExchangeRequest::read(&message).unwrap();
         assert!(request.offers(application::CREDIT_CONTROL) && message.header.hop_by_hop == 5);
+        assert!(!request.offers(application::RELAY));
+        let mut relays = Vec::new();
+        let agent = Identity { relays: true, ..me() };
+        agent.ask_capabilities([127, 0, 0, 1].into(), 5, &mut relays);
+        let asked = Message::new(&relays).unwrap();
+        assert!(CapabilitiesExchangeRequest::read(&asked).unwrap().offers(application::RELAY));
         assert_eq!((request.origin_host, request.origin_state_id), ("load-0.load.example", Some(7)));
         assert!(capabilities(&message).unwrap_err().contains("does not answer"));
 
