@@ -3,9 +3,13 @@
 //! Times are nanoseconds since 1970, UTC, inside; RFC 3339 with microseconds outside. Durations outside are
 //! milliseconds with up to three decimals. The JSON names are a contract (DESIGN section 4).
 
+mod capture;
 mod number;
+mod shared;
 
+pub use capture::{CaptureLedger, MosRange};
 pub use number::{NumberRole, OtherNumber};
+pub use shared::SharedStream;
 use trunkline_kit::Id;
 use trunkline_wire::Endpoint;
 
@@ -60,33 +64,6 @@ pub enum Direction {
     Caller = 1,
     /// The callee sent it.
     Callee = 2,
-}
-
-/// What the capture itself did to this call.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub struct CaptureLedger {
-    /// Whether everything that belongs to the call was seen, as far as it can be told.
-    pub complete: bool,
-    /// Packets that existed where we listened and that the capture lost: at most, where it only says how many it
-    /// dropped in all.
-    pub lost_at_tap: u64,
-    /// As many of these as are certain.
-    pub lost_at_tap_least: u64,
-    /// Packets that were lost before they came to where we listened.
-    pub lost_before_tap: u64,
-    /// Why it is not complete; empty if there is nothing to say.
-    pub note: String,
-    /// Between which scores the call's is, where packets were lost at the tap.
-    pub mos_range: Option<MosRange>,
-}
-
-/// A score that what was lost at the tap leaves open.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct MosRange {
-    /// If what is missing did not come.
-    pub low: f32,
-    /// If all came that was, or may have been, lost at the tap.
-    pub high: f32,
 }
 
 /// One call: a SIP session with its legs and streams.
@@ -145,18 +122,6 @@ pub struct Call {
     pub shared: Vec<SharedStream>,
     /// The files of the capture that hold its packets, as they were named when read (absolute path, or "-").
     pub files: Vec<String>,
-}
-
-/// A stream that belongs to two calls, as the SDP of both names its endpoints (the legs of a back-to-back user agent
-/// that leaves media alone): it is kept once, with the other one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct SharedStream {
-    /// The call that has it.
-    pub call: Id,
-    /// The stream.
-    pub stream: Id,
-    /// Which party of this call sent it.
-    pub sender: Direction,
 }
 
 /// What was wrong with a call and why we think so.

@@ -165,6 +165,7 @@ fn light(call: &Call) -> Call {
         reason: call.reason.clone(),
         verdict: call.verdict.clone(),
         streams: call.streams.clone(),
+        shared: call.shared.clone(),
         from_uri: call.from_uri.clone(),
         to_uri: call.to_uri.clone(),
         numbers: Vec::new(),

@@ -114,7 +114,7 @@ fn call(n: i64) -> Call {
         from_uri: format!("sip:+4420700{n:04}@example.com"),
         to_uri: "tel:911".into(),
         shared: (0..n % 3)
-            .map(|i| SharedStream { call: id, stream: Id::derive(i as i64, b"s"), sender: Direction::Caller })
+            .map(|i| SharedStream { call: id, stream: Id::derive(i, b"s"), sender: Direction::Caller })
             .collect(),
         numbers: if n % 4 == 1 { vec![asserted(&format!("+3312{n}"))] } else { vec![] },
         start_ns,
