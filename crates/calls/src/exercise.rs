@@ -7,6 +7,7 @@ use crate::limits::{HOSTS_PER_CALL_MAX, MESSAGES_PER_CALL_MAX, SECOND_NS};
 use crate::payload::PayloadMap;
 use crate::signalling::{Incoming, Signalling};
 use crate::stream::Analyzer;
+use crate::transport::framed::{Frame, Frames, Framing};
 use crate::unread::{self, Transport};
 use std::sync::Arc;
 use trunkline_audio::codec::Media;
@@ -143,6 +144,37 @@ pub fn stream(octets: &[u8]) {
     for score in [report.mos.g107, report.mos.vm_f1, report.mos.vm_f2, report.mos.vm_adapt] {
         assert!(score.is_none_or(|s| (1.0..=4.5).contains(&s)));
     }
+}
+
+/// One direction of a TCP connection that carries media: the first octet tells how messages follow each other and
+/// whether it begins with one; then each octet tells how many octets come in one piece, or (from 224 on) are missing.
+pub fn framed(octets: &[u8]) {
+    let [how, rest @ ..] = octets else { return };
+    let framing = if how & 1 == 0 { Framing::Length } else { Framing::Turn };
+    let mut frames = Frames::new(framing, how & 2 == 0);
+    let (mut rest, mut given, mut pushed, mut gaps) = (rest, 0, 0, 0);
+    let mut sink = |frame: Frame<'_>| {
+        assert!(frame.wire > 0 && frame.octets.len() <= frame.wire && frame.gaps >= gaps);
+        given += frame.octets.len() as u64;
+        gaps = frame.gaps;
+    };
+    while let [piece, next @ ..] = rest {
+        let octets = usize::from(*piece);
+        match octets {
+            224.. => {
+                frames.gap((octets - 223) * 97, &mut sink);
+                rest = next;
+            }
+            _ => {
+                let (now, later) = next.split_at(octets.min(next.len()));
+                frames.push(now, &mut sink);
+                pushed += now.len() as u64;
+                rest = later;
+            }
+        }
+    }
+    // Nothing is given that did not come, and nothing twice.
+    assert!(given + frames.passed_over <= pushed && gaps as usize <= octets.len());
 }
 
 /// Small numbers are the usual step, large ones a jump.

@@ -1,7 +1,7 @@
 //! From packets to SIP messages: UDP as it is, TCP and SCTP put together, fragments put together first. What is media
 //! in TCP or in fragments goes to the lanes.
 
-mod framed;
+pub(crate) mod framed;
 mod probe;
 mod stream;
 

@@ -24,6 +24,7 @@ fn replay(name: &str, target: fn(&[u8])) {
 fn corpora_keep_the_invariants() {
     replay("calls_stream", exercise::stream);
     replay("calls_unread", exercise::unread);
+    replay("calls_framed", exercise::framed);
     replay("calls_signalling", exercise::signalling);
 }
 

@@ -1,0 +1,3 @@
+#![no_main]
+use libfuzzer_sys::fuzz_target;
+fuzz_target!(|octets: &[u8]| trunkline_calls::exercise::framed(octets));
