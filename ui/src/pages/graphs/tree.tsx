@@ -16,7 +16,18 @@ export interface Chosen {
   version: number;
 }
 
+/** Which folders are open. Kept for all of them, because places that come anew from the server are new places here. */
+interface Doors {
+  isOpen: (place: number) => boolean;
+  turn: (place: number) => void;
+}
+
 export function Trees(props: { trees: GraphTrees } & Chosen): JSX.Element {
+  const [opened, setOpened] = createSignal<ReadonlySet<number>>(new Set<number>());
+  const doors: Doors = {
+    isOpen: (place) => opened().has(place),
+    turn: (place) => setOpened((all) => (all.has(place) ? new Set([...all].filter((one) => one !== place)) : new Set([...all, place]))),
+  };
   return (
     <For each={props.trees.trees}>
       {(tree) => (
@@ -25,7 +36,7 @@ export function Trees(props: { trees: GraphTrees } & Chosen): JSX.Element {
             <h2 class="clip">{tree.name}</h2>
             <Show when={props.arrange}>{(arrange) => <Change name={tree.name} run={() => arrange()({ tree: tree.id, name: tree.name, siblings: [], kind: "tree" })} />}</Show>
           </div>
-          <Level nodes={tree.nodes} {...props} />
+          <Level nodes={tree.nodes} doors={doors} {...props} />
         </section>
       )}
     </For>
@@ -40,16 +51,16 @@ function Change(props: { name: string; run: () => void }): JSX.Element {
   );
 }
 
-function Level(props: { nodes: GraphNode[]; parent?: number | undefined } & Chosen): JSX.Element {
+function Level(props: { nodes: GraphNode[]; parent?: number | undefined; doors: Doors } & Chosen): JSX.Element {
   return (
     <ul>
-      <For each={props.nodes}>{(node) => <Place place={node} siblings={props.nodes} parent={props.parent} node={props.node} choose={props.choose} arrange={props.arrange} version={props.version} />}</For>
+      <For each={props.nodes}>{(node) => <Place place={node} siblings={props.nodes} parent={props.parent} doors={props.doors} node={props.node} choose={props.choose} arrange={props.arrange} version={props.version} />}</For>
     </ul>
   );
 }
 
-function Place(props: { place: GraphNode; siblings: GraphNode[]; parent: number | undefined } & Chosen): JSX.Element {
-  const [open, setOpen] = createSignal(false);
+function Place(props: { place: GraphNode; siblings: GraphNode[]; parent: number | undefined; doors: Doors } & Chosen): JSX.Element {
+  const open = (): boolean => props.doors.isOpen(props.place.id);
   const [inside] = createResource(
     () => open() && { place: props.place, version: props.version },
     ({ place }) => get<GraphNodes>(`/graphs/trees/${place.tree}/nodes`, { parent: place.id }),
@@ -58,7 +69,7 @@ function Place(props: { place: GraphNode; siblings: GraphNode[]; parent: number 
     <li>
       <div class="graphs-place">
         <Show when={props.place.opens} fallback={<span class="graphs-leaf" />}>
-          <button class="graphs-opens" aria-expanded={open()} aria-label={`${open() ? "Close" : "Open"} ${props.place.name}`} onClick={() => setOpen(!open())}>
+          <button class="graphs-opens" aria-expanded={open()} aria-label={`${open() ? "Close" : "Open"} ${props.place.name}`} onClick={() => props.doors.turn(props.place.id)}>
             <Icon name={open() ? "down" : "right"} size={14} />
           </button>
         </Show>
@@ -75,7 +86,7 @@ function Place(props: { place: GraphNode; siblings: GraphNode[]; parent: number 
         </Show>
       </div>
       <Show when={open() && known(inside)}>
-        {(level) => <Level nodes={level().nodes} parent={props.place.id} node={props.node} choose={props.choose} arrange={props.arrange} version={props.version} />}
+        {(level) => <Level nodes={level().nodes} parent={props.place.id} doors={props.doors} node={props.node} choose={props.choose} arrange={props.arrange} version={props.version} />}
       </Show>
       <Show when={open() && inside.error}>
         <p class="bad-ink">{String(inside.error)}</p>
