@@ -47,7 +47,7 @@ pub fn text(message: &Message) -> String {
             "{} ({}{flapping}): {}",
             alert.kind.name().to_uppercase(),
             alert.severity(),
-            line(&alert.line())
+            untrusted::line(&alert.line())
         );
         if !alert.text.is_empty() {
             let _ = writeln!(out, "{}", untrusted::lines(&alert.text));

@@ -182,11 +182,12 @@ fn names_of_strangers_are_data_for_commands() {
         out.display()
     );
     let alerts = start(&folder.path().join("log"), &text);
-    alerts.observe(vec![see("-rf\0phone\x1b]0;x\x07\nFIRING", 9.0)]).unwrap();
+    let long = "x".repeat(150);
+    alerts.observe(vec![see(&format!("-rf\0phone\x1b]0;x\x07\nFIRING{long}"), 9.0)]).unwrap();
     assert!(alerts.wait_for(LONG, |view| view.delivery.delivered == 1), "{:?}", alerts.view().delivery);
     let said = std::fs::read_to_string(out).unwrap();
     let (argument, rest) = said.split_once('|').unwrap();
-    assert_eq!(argument, " -rf\u{fffd}phone\x1b]0;x\x07\nFIRING");
+    assert_eq!(argument, format!(" -rf\u{fffd}phone\x1b]0;x\x07\nFIRING{long}"));
     // What people read has no orders for a terminal, and no lines of strangers.
     assert!(!rest.contains(['\0', '\x1b', '\x07']) && !rest.contains("\nFIRING\n"), "{rest:?}");
     assert_eq!(alerts.view().delivery.attempts, 1);
