@@ -2,7 +2,7 @@
 
 use crate::payload::PayloadMap;
 use std::sync::Arc;
-use trunkline_kit::Id;
+use trunkline_kit::{Id, hash};
 use trunkline_store::row::Direction;
 use trunkline_wire::icmp::Unreachable;
 use trunkline_wire::{Datagram, Endpoint, rtcp, sdp};
@@ -50,7 +50,7 @@ pub struct IceName {
 
 /// What stands for a name of ICE: a hash that is the same on every run.
 pub fn ice_name(octets: &[u8]) -> u64 {
-    octets.iter().fold(0xcbf2_9ce4_8422_2325, |sum, o| (sum ^ u64::from(*o)).wrapping_mul(0x0100_0000_01b3))
+    hash::fnv1a(octets)
 }
 
 /// Something that the lanes have to know, in order of capture.

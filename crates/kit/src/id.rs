@@ -3,6 +3,7 @@
 //! The 48-bit time is the first packet's millisecond; the 74 "random" bits are a hash of what names the thing (a
 //! Call-ID, an SSRC with its addresses) and of the nanosecond. The same capture gives the same identifier on every run.
 
+use crate::hash::{fnv1a, fnv1a_on};
 use core::fmt;
 use core::str::FromStr;
 
@@ -14,8 +15,8 @@ impl Id {
     /// The identifier of what began at `at_ns` (nanoseconds since 1970, UTC) and is named by `name`.
     pub fn derive(at_ns: i64, name: &[u8]) -> Self {
         let ms = (at_ns.max(0) / 1_000_000) as u64;
-        let mut high = fnv1a(0xcbf2_9ce4_8422_2325, name);
-        high = fnv1a(high, &at_ns.to_le_bytes());
+        let mut high = fnv1a(name);
+        high = fnv1a_on(high, &at_ns.to_le_bytes());
         let (a, b) = (mix(high), mix(high ^ 0x9e37_79b9_7f4a_7c15));
         let mut o = [0u8; 16];
         o[..6].copy_from_slice(&ms.to_be_bytes()[2..]);
@@ -42,14 +43,6 @@ impl Id {
         t[2..].copy_from_slice(&self.0[..6]);
         i64::from_be_bytes(t)
     }
-}
-
-/// FNV-1a, 64 bits: stable over versions and machines, which a table's hash need not be.
-fn fnv1a(mut h: u64, octets: &[u8]) -> u64 {
-    for &o in octets {
-        h = (h ^ u64::from(o)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
-    h
 }
 
 /// The finaliser of SplitMix64: spreads each input bit over all output bits.

@@ -7,6 +7,7 @@ pub mod config;
 pub mod counters;
 pub mod date;
 pub mod exit;
+pub mod hash;
 pub mod histogram;
 #[cfg(feature = "http")]
 pub mod http;

@@ -14,6 +14,7 @@ use crate::unread::stun;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 use trunkline_kit::Id;
+use trunkline_kit::hash::{fnv1a, fnv1a_on};
 use trunkline_store::row::Direction;
 use trunkline_wire::{Datagram, Endpoint, rtcp, rtp};
 
@@ -92,12 +93,8 @@ fn pair(key: &Key) -> Pair {
 
 /// A number that tells what is inside this flow from the same outside of it and inside of others; never 0.
 fn number_of(flow: &Datagram) -> u32 {
-    let mix = |sum: u64, end: &Endpoint| {
-        let octets =
-            end.address.octets().iter().chain(&end.port.to_be_bytes()).copied().collect::<SmallVec<[u8; 18]>>();
-        octets.iter().fold(sum, |sum, o| (sum ^ u64::from(*o)).wrapping_mul(0x0100_0000_01b3))
-    };
-    let sum = turn::ends(flow).iter().fold(0xcbf2_9ce4_8422_2325, mix);
+    let mix = |sum, end: &Endpoint| fnv1a_on(fnv1a_on(sum, end.address.octets()), &end.port.to_be_bytes());
+    let sum = turn::ends(flow).iter().fold(fnv1a(&[]), mix);
     (sum ^ sum >> 32) as u32 | 1
 }
 

@@ -4,6 +4,7 @@ use super::Mapping;
 use crate::account::{Identity, IdentityKind, ServiceKey};
 use crate::session::{FACTS_OCTETS_MAX, IDENTITIES_MAX, TEXT_OCTETS_MAX};
 use core::net::IpAddr;
+use trunkline_kit::hash::{fnv1a, fnv1a_on};
 use trunkline_wire::diameter::credit::SubscriptionId;
 use trunkline_wire::diameter::dictionary::avp::SUBSCRIPTION_ID;
 use trunkline_wire::diameter::enumerated::SubscriptionIdType;
@@ -150,9 +151,8 @@ fn identities(quota: &QuotaMessage<'_, '_>, mapping: &Mapping) -> Result<Vec<Ide
 /// FNV-1a of the message from its sequence number on, folded to 32 bits.
 fn octets(message: &Message<'_>) -> u32 {
     let whole = message.octets();
-    let from = whole.get(4..6).unwrap_or_default().iter().chain(&whole[message.header.version.header_octets()..]);
-    let hash =
-        from.fold(0xcbf2_9ce4_8422_2325_u64, |hash, octet| (hash ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01b3));
+    let number = fnv1a(whole.get(4..6).unwrap_or_default());
+    let hash = fnv1a_on(number, &whole[message.header.version.header_octets()..]);
     (hash >> 32) as u32 ^ hash as u32
 }
 

@@ -8,6 +8,7 @@ use crate::money::Money;
 use crate::tariff::FinalAction;
 use crate::units::{Amounts, Unit};
 use serde::{Deserialize, Serialize};
+use trunkline_kit::hash::fnv1a;
 
 /// Services of a request.
 pub const SERVICES_MAX: usize = 64;
@@ -231,9 +232,7 @@ impl Request {
         self.kind.put(&mut octets);
         self.place.put(&mut octets);
         self.services.put(&mut octets);
-        octets
-            .iter()
-            .fold(0xcbf2_9ce4_8422_2325, |hash, octet| (hash ^ u64::from(*octet)).wrapping_mul(0x0000_0100_0000_01b3))
+        fnv1a(&octets)
     }
 }
 

@@ -4,6 +4,7 @@ use super::state::{Fate, Peer, Seen};
 use super::{Change, HELD_MAX, HELD_OCTETS_MAX, Outcome, PEERS_MAX, Plain, Receiver, Say};
 use crate::gateway::Records;
 use core::time::Duration;
+use trunkline_kit::hash::fnv1a;
 use trunkline_wire::gtpp::records::DataRecordPacket;
 use trunkline_wire::gtpp::{Body, Message, SequenceNumbers, TransferCommand, cause, element};
 use trunkline_wire::{Address, Endpoint};
@@ -208,6 +209,5 @@ fn held(peer: &Peer, release: bool, numbers: SequenceNumbers<'_>) -> Result<Vec<
 
 /// FNV-1a of what stands behind the header.
 fn fingerprint(message: &Message<'_>) -> u64 {
-    let octets = &message.octets()[message.header.version.header_octets()..];
-    octets.iter().fold(0xcbf2_9ce4_8422_2325, |hash, octet| (hash ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01b3))
+    fnv1a(&message.octets()[message.header.version.header_octets()..])
 }
