@@ -4,8 +4,8 @@
 //!
 //! | where it goes | function |
 //! |---|---|
-//! | an argument of a program | [`argument`] |
-//! | a variable of its environment, or a word that an operator wrote | [`without_nul`] |
+//! | the beginning of an argument of a program | [`argument`] |
+//! | any word or variable with which a program is started | [`without_nul`] |
 //! | one line for people: a title, a log line, a label | [`line`] |
 //! | several lines for people | [`lines`] |
 //! | a value of CSV | [`cell`] |
@@ -24,13 +24,10 @@ pub fn without_nul(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// An argument of a program of which strangers wrote the beginning: without NUL, and with a space before a `-`, as it
-/// would be taken for an option.
-pub fn argument(text: &str) -> Cow<'_, str> {
-    match text.starts_with('-') {
-        true => Cow::Owned(format!(" {}", without_nul(text))),
-        false => without_nul(text),
-    }
+/// An argument of a program of which strangers wrote the beginning: with a space before a `-`, as it would be taken for
+/// an option. Whoever starts programs ([`crate::program`]) takes NUL out of all words.
+pub fn argument(text: String) -> String {
+    if text.starts_with('-') { format!(" {text}") } else { text }
 }
 
 /// Control characters, and those that turn the direction of what follows (bidirectional overrides and isolates).
@@ -111,9 +108,10 @@ mod tests {
 
     #[test]
     fn arguments_are_no_options_and_end_where_they_end() {
-        for (text, expected) in [("1001", "1001"), ("-rf", " -rf"), ("--", " --"), ("a\0-b", "a\u{fffd}-b"), ("", "")] {
-            assert_eq!(argument(text), expected);
+        for (text, expected) in [("1001", "1001"), ("-rf", " -rf"), ("--", " --"), ("", "")] {
+            assert_eq!(argument(text.to_owned()), expected);
         }
+        assert_eq!(without_nul("a\0-b"), "a\u{fffd}-b");
         assert_eq!(without_nul("\0-x"), "\u{fffd}-x");
     }
 
@@ -153,7 +151,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_is_anything_but_text(text in "[-=+@;\t\r\n\"',a0\\PC\\x00-\\x1f\u{7f}-\u{9f}]{0,20}") {
-            prop_assert!(!argument(&text).starts_with('-') && !argument(&text).contains('\0'));
+            prop_assert!(!argument(text.clone()).starts_with('-') && !without_nul(&text).contains('\0'));
             prop_assert!(!line(&text).chars().any(|c| c.is_control()));
             let cell = cell(&text);
             let begins = cell.strip_prefix('"').unwrap_or(&cell);

@@ -60,12 +60,12 @@ impl Text {
         self.0.is_empty()
     }
 
-    /// The same for an argument of a program: what a field holds is no option of it, and ends it nowhere.
+    /// The same for an argument of a program: what a field holds is no option of it.
     pub fn argument(&self, field: impl Fn(&str) -> Option<String>) -> String {
         let text = self.with(field);
         match self.0.first() {
-            Some(Piece::Field(_)) => untrusted::argument(&text).into_owned(),
-            _ => untrusted::without_nul(&text).into_owned(),
+            Some(Piece::Field(_)) => untrusted::argument(text),
+            _ => text,
         }
     }
 

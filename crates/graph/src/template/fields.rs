@@ -72,12 +72,12 @@ impl Text {
     }
 
     /// The same as [`Text::with`] for an argument of a program: what a field holds, which a device may have said of
-    /// itself, is no option of it, and ends it nowhere.
+    /// itself, is no option of it.
     pub fn argument<'f>(&self, field: impl Fn(&str) -> Option<&'f str>) -> String {
         let text = self.with(field);
         match self.0.first() {
-            Some(Piece::Field(_)) => untrusted::argument(&text).into_owned(),
-            _ => untrusted::without_nul(&text).into_owned(),
+            Some(Piece::Field(_)) => untrusted::argument(text),
+            _ => text,
         }
     }
 
