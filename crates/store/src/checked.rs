@@ -1,7 +1,7 @@
 //! What could be checked of a call, and what could not: without it "nothing wrong was found" would promise too much.
 
 use crate::json::was_answered;
-use crate::row::{Call, Direction, Message, Stream};
+use crate::row::{Call, Direction, Message, SharedStream, Stream};
 use std::collections::BTreeSet;
 
 /// A verdict about loss or jitter that rests on fewer packets (10 s of usual speech) has thin evidence.
@@ -121,11 +121,8 @@ fn signalling(call: &Call, facts: &Facts, told: &mut Checked) {
 }
 
 fn media(call: &Call, facts: &Facts, told: &mut Checked) {
-    let others = call.shared.iter().map(|s| s.call.to_string()).collect::<BTreeSet<_>>();
-    let kept = if others.len() == 1 { "kept with call" } else { "kept with calls" };
-    let kept = format!("{kept} {}", others.into_iter().collect::<Vec<_>>().join(", "));
-    let is_elsewhere = call.streams.is_empty() && !call.shared.is_empty();
-    let codecs = if is_elsewhere { kept.clone() } else { codecs(&call.streams) };
+    let elsewhere = call.streams.is_empty().then(|| kept_elsewhere(&call.shared)).flatten();
+    let codecs = elsewhere.clone().unwrap_or_else(|| codecs(&call.streams));
     match facts.heard {
         [true, true, _] => told.checked.push(format!("RTP of both directions ({codecs})")),
         [false, false, true] => told.checked.push(format!("RTP of one side ({codecs})")),
@@ -136,10 +133,11 @@ fn media(call: &Call, facts: &Facts, told: &mut Checked) {
             told.not_checked.push(format!("audio of the {missing}: none was seen"));
         }
     }
-    if is_elsewhere {
+    if let Some(kept) = elsewhere {
         told.not_checked.push(format!("loss, jitter and scores: the streams are {kept}"));
+        return;
     }
-    if !facts.is_any_heard() || is_elsewhere {
+    if !facts.is_any_heard() {
         return;
     }
     if facts.is_reported {
@@ -153,6 +151,17 @@ fn media(call: &Call, facts: &Facts, told: &mut Checked) {
     if facts.is_unscored {
         told.not_checked.push("a score: none is published for the codec, or too little was seen".to_owned());
     }
+}
+
+/// Which calls have the streams; none if none has any.
+fn kept_elsewhere(shared: &[SharedStream]) -> Option<String> {
+    let calls: BTreeSet<String> = shared.iter().map(|s| s.call.to_string()).collect();
+    let which = match calls.len() {
+        0 => return None,
+        1 => "call",
+        _ => "calls",
+    };
+    Some(format!("kept with {which} {}", calls.into_iter().collect::<Vec<_>>().join(", ")))
 }
 
 /// The codecs of all streams, each once.

@@ -153,6 +153,7 @@ impl Flow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::media::datagram_between;
     use trunkline_wire::Address;
 
     fn end(text: &str) -> Endpoint {
@@ -161,18 +162,7 @@ mod tests {
 
     fn datagram(from: Endpoint, to: Endpoint, octets: &[u8]) -> Datagram {
         let length = octets.len() as u32;
-        Datagram {
-            src: from.address,
-            dst: to.address,
-            src_port: from.port,
-            dst_port: to.port,
-            payload_start: 0,
-            payload_captured: length,
-            payload_wire: length,
-            vlan: 0,
-            tunnels: 0,
-            dscp: 0,
-        }
+        Datagram { payload_captured: length, payload_wire: length, ..datagram_between(from, to) }
     }
 
     const ID: [u8; 12] = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 11, 12];

@@ -59,12 +59,12 @@ const LINES: Line[] = [
 
 export function Streams(props: { streams: Stream[]; shared: SharedStream[] }): JSX.Element {
   return (
-    <Show when={props.streams.length > 0 || props.shared.length === 0} fallback={<SharedStreams shared={props.shared} />}>
-      <Table streams={props.streams} title="Streams" />
-      <Show when={props.shared.length > 0}>
-        <SharedStreams shared={props.shared} />
+    <>
+      <Show when={props.streams.length > 0 || props.shared.length === 0}>
+        <Table streams={props.streams} title="Streams" />
       </Show>
-    </Show>
+      <SharedStreams shared={props.shared} />
+    </>
   );
 }
 
