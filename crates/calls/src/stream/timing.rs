@@ -38,6 +38,13 @@ const RISE_PACKETS_MIN: usize = 3;
 /// a stall of the network those that were held come at once.
 const RISE_ROOM_MS: [f64; 2] = [20.0, 60.0];
 
+/// A packet comes at once if it is earlier, against the one before, than by this part of its media time.
+const AT_ONCE: f64 = 0.5;
+
+/// So many packets in a row that came at once were held by the network, even if it stalled once more in between;
+/// senders with a coarse timer send fewer at a time.
+const ROW_PACKETS: usize = 4;
+
 /// A rise that stays is the sender's clock and not another route from here on, milliseconds.
 const ROUTE_MAX_MS: f64 = 200.0;
 
@@ -118,6 +125,8 @@ struct Rise {
     /// Steps of transit since.
     steps: [f64; RISE_PACKETS],
     count: usize,
+    /// The last packets since, and most in a row, that came at once, behind the one before.
+    at_once: (usize, usize),
     /// Those of them that came too late to be played.
     late: SmallVec<[u16; RISE_PACKETS + 1]>,
     /// An interval ended after so many steps, with this highest jitter.
@@ -263,7 +272,7 @@ impl Timing {
             if ahead_ms.is_some_and(|ahead| ahead >= ODD_MS) && self.rise.as_deref().is_some_and(is_single) {
                 return self.single(step_ms);
             }
-            return self.follow(step_ms, sequence);
+            return self.follow(step_ms, age_ms, sequence);
         }
         if step_ms < RISE_MS || ahead_ms.is_none() {
             return self.sample(step_ms);
@@ -275,6 +284,7 @@ impl Timing {
             level_ms: self.figures.transit_ms,
             steps: [0.0; RISE_PACKETS],
             count: 0,
+            at_once: (0, 0),
             late: SmallVec::new(),
             ended: None,
         };
@@ -295,14 +305,17 @@ impl Timing {
     }
 
     /// The next packet after a rise.
-    fn follow(&mut self, step_ms: f64, sequence: u16) -> bool {
+    fn follow(&mut self, step_ms: f64, age_ms: f64, sequence: u16) -> bool {
         let late = self.sample(step_ms);
         let Some(rise) = self.rise.as_deref_mut() else { return late };
         rise.late.extend(late.then_some(sequence));
         rise.steps[rise.count] = step_ms;
         rise.count += 1;
+        let row = if -step_ms > AT_ONCE * age_ms { rise.at_once.0 + 1 } else { 0 };
+        rise.at_once = (row, rise.at_once.1.max(row));
         let off_ms = self.figures.transit_ms - rise.level_ms;
-        if !(-RISE_ROOM_MS[0]..=RISE_ROOM_MS[1]).contains(&off_ms) {
+        let is_in_step = (-RISE_ROOM_MS[0]..=RISE_ROOM_MS[1]).contains(&off_ms);
+        if !is_in_step || rise.at_once.1 >= ROW_PACKETS {
             self.state = State::Steady;
             self.jitter_max = self.jitter_max.max(rise.ended.map_or(0.0, |(_, most)| most));
             if rise.late.is_empty() {

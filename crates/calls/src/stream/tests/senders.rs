@@ -64,6 +64,24 @@ impl Sender {
         self
     }
 
+    /// Packets of twelve seconds, and a network that holds them up: `from` and for how long, milliseconds, and how far
+    /// `apart` they come then at most, microseconds.
+    fn stalled(mut self, stalls: &[(i64, i64, i64)]) -> Sender {
+        self.talk(12_000);
+        let mut free_us = 0;
+        for (p, _) in &mut self.sent {
+            for (from, length, apart) in stalls {
+                if (from * 1000..(from + length) * 1000).contains(&p.at_us) {
+                    // Each behind the one before, faster than they were sent.
+                    p.at_us = ((from + length) * 1000).max(free_us + apart.min(&(self.ms * 600)));
+                }
+            }
+            p.at_us = p.at_us.max(free_us);
+            free_us = p.at_us;
+        }
+        self
+    }
+
     fn report(&mut self) -> Stream {
         self.sent.sort_by_key(|(p, _)| p.at_us);
         self.analyze().report()
@@ -357,6 +375,16 @@ fn course() -> impl Strategy<Value = Vec<(u8, i64, bool)>> {
     prop::collection::vec((0u8..4, 300i64..9000, any::<bool>()), 1..12)
 }
 
+/// While what a stall held comes at once, another one begins: nothing of it is the sender's doing.
+#[test]
+fn a_stall_within_a_stall() {
+    for s in Sender::all() {
+        let r = s.stalled(&[(7871, 467, 1429), (7841, 407, 154)]).report();
+        assert_eq!((r.timestamp_jumps, r.sequence_jumps, r.missing), (0, 0, 0), "{r:?}");
+        assert!(r.jitter_max_ms > 20.0, "{r:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
@@ -389,19 +417,7 @@ proptest! {
         stalls in prop::collection::vec((500i64..9000, 50i64..1500, 0i64..4000), 0..6),
         which in 0usize..12,
     ) {
-        let mut s = Sender::all().nth(which).unwrap();
-        s.talk(12_000);
-        let mut free_us = 0;
-        for (p, _) in &mut s.sent {
-            for (from, length, apart) in &stalls {
-                if (from * 1000..(from + length) * 1000).contains(&p.at_us) {
-                    // Each behind the one before, faster than they were sent.
-                    p.at_us = ((from + length) * 1000).max(free_us + apart.min(&(s.ms * 600)));
-                }
-            }
-            p.at_us = p.at_us.max(free_us);
-            free_us = p.at_us;
-        }
+        let s = &mut Sender::all().nth(which).unwrap().stalled(&stalls);
         let r = s.report();
         let packets: Vec<Sent> = s.sent.iter().map(|(p, _)| *p).collect();
         let (_, mean, most) = brute_force_at(&packets, s.clock.0);
