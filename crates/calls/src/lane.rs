@@ -568,6 +568,7 @@ impl Tracked {
         let evidence = Evidence {
             gaps: self.analyzer.gaps().to_vec(),
             reported_ns: self.analyzer.reported_ns(),
+            counted_ns: self.analyzer.counted_ns(),
             scoring: self.analyzer.scoring(),
             received: self.received.into_vec(),
             types: self.analyzer.typed(),

@@ -39,6 +39,8 @@ pub struct Evidence {
     pub gaps: Vec<Gap>,
     /// When a receiver last reported.
     pub reported_ns: Option<i64>,
+    /// When its sender last reported how much it had sent.
+    pub counted_ns: Option<i64>,
     /// What its score would be with fewer losses.
     pub scoring: Scoring,
     /// What its sender says it receives.

@@ -312,6 +312,11 @@ impl Analyzer {
         self.reports.as_ref().and_then(|r| r.reported_ns)
     }
 
+    /// When its sender last reported how much it had sent, nanoseconds since 1970.
+    pub fn counted_ns(&self) -> Option<i64> {
+        self.reports.as_ref().and_then(|r| r.counted_ns)
+    }
+
     /// What its G.107 score would be with fewer losses; none if nothing is missing.
     pub fn scoring(&self) -> Scoring {
         if self.sequences.missing() == 0 {

@@ -7,6 +7,12 @@ use std::collections::BTreeSet;
 /// A verdict about loss or jitter that rests on fewer packets (10 s of usual speech) has thin evidence.
 pub const THIN_PACKETS: u64 = 500;
 
+/// Silence of one side up to the end that is worth a word, nanoseconds.
+const SILENT_MIN_NS: i64 = 5_000_000_000;
+
+/// The other side goes on if it sent this near to the end, nanoseconds.
+const GOES_ON_NS: i64 = 3_000_000_000;
+
 /// How a note in the ledger of a call begins that says what the capture's clock did during the call.
 pub const CLOCK: &str = "the clock of the capture";
 
@@ -133,6 +139,13 @@ fn media(call: &Call, facts: &Facts, told: &mut Checked) {
             told.not_checked.push(format!("audio of the {missing}: none was seen"));
         }
     }
+    if let Some((party, ns)) = silent_at_the_end(call) {
+        told.not_checked.push(format!(
+            "whether the {party} was to be heard in the last {:.1} s: it sent nothing, as on hold, or as a voice mail \
+             that records and a menu that waits do",
+            ns as f64 / 1e9
+        ));
+    }
     if let Some(kept) = elsewhere {
         told.not_checked.push(format!("loss, jitter and scores: the streams are {kept}"));
         return;
@@ -150,6 +163,22 @@ fn media(call: &Call, facts: &Facts, told: &mut Checked) {
     }
     if facts.is_unscored {
         told.not_checked.push("a score: none is published for the codec, or too little was seen".to_owned());
+    }
+}
+
+/// Who sent nothing for the last while though the other one did, and for how long, nanoseconds; none where a verdict
+/// speaks of audio.
+fn silent_at_the_end(call: &Call) -> Option<(&'static str, i64)> {
+    let end_ns = call.end_ns.filter(|_| call.verdict.is_none())?;
+    let since = |direction| {
+        let last = call.streams.iter().filter(|s| s.direction == direction && s.packets > 0).map(|s| s.last_ns).max();
+        last.map(|last_ns| end_ns - last_ns)
+    };
+    let [caller, callee] = [since(Direction::Caller)?, since(Direction::Callee)?];
+    match (caller, callee) {
+        (..GOES_ON_NS, SILENT_MIN_NS..) => Some(("callee", callee)),
+        (SILENT_MIN_NS.., ..GOES_ON_NS) => Some(("caller", caller)),
+        _ => None,
     }
 }
 
@@ -251,6 +280,28 @@ mod tests {
         assert_eq!(checked(&call(Vec::new())).not_checked, ["audio: no RTP of the call was seen"]);
         let busy = Call { state: CallState::Rejected, ..call(Vec::new()) };
         assert_eq!(checked(&busy).not_checked, ["audio: the call was not answered"]);
+    }
+
+    #[test]
+    fn who_was_silent_at_the_end_is_said() {
+        let until = |direction, last_ns| Stream { last_ns, ..stream(direction, "PCMA") };
+        let mut one = call(vec![until(Direction::Caller, 59_900_000_000), until(Direction::Callee, 20_000_000_000)]);
+        one.end_ns = Some(60_000_000_000);
+        let told =
+            |call: &Call| checked(call).not_checked.iter().filter(|what| what.contains("was to be heard")).count();
+        assert_eq!(
+            checked(&one).not_checked[0],
+            "whether the callee was to be heard in the last 40.0 s: it sent nothing, as on hold, or as a voice mail that \
+             records and a menu that waits do"
+        );
+        one.verdict = Some(Verdict { kind: "one-way-audio".to_owned(), ..Verdict::default() });
+        assert_eq!(told(&one), 0);
+        one.verdict = None;
+        // Both sides until near the end, and neither.
+        one.streams[1].last_ns = 57_500_000_000;
+        assert_eq!(told(&one), 0);
+        one.streams.iter_mut().for_each(|s| s.last_ns = 20_000_000_000);
+        assert_eq!(told(&one), 0);
     }
 
     #[test]

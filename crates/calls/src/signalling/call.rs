@@ -7,6 +7,7 @@ use super::identity::Numbers;
 use super::invites::{Invite, Invites, Pending};
 use super::negotiation::Negotiation;
 use super::remark::Remark;
+use super::servers::is_media_server;
 use super::talk::Talk;
 use super::told::Told;
 use super::up::CallUp;
@@ -277,6 +278,13 @@ impl Call {
         self.numbers.read(message, [self.names.get(2), self.names.get(4)]);
     }
 
+    /// Notes who accepts the call.
+    pub fn note_server(&mut self, message: &Message<'_>) {
+        if !self.is_accepted() {
+            self.facts.servers[1] = is_media_server(message.user_agent().unwrap_or_default());
+        }
+    }
+
     /// Numbers that were not kept because there were too many.
     pub fn numbers_not_kept(&self) -> u32 {
         self.numbers.not_kept
@@ -527,6 +535,7 @@ impl Call {
         self.facts.one_direction = answer_unseen && !joined && self.is_one_sided();
         self.facts.answer_unseen = answer_unseen && !joined && self.accepted == 0;
         (self.facts.joined, self.facts.sides_known) = (joined, sides_known || !joined);
+        self.facts.servers[0] = is_media_server(self.names.get(5).as_bytes());
         let has_hangup = state == CallState::Completed || joined && sides_known;
         let name = |number| self.names.get(number).to_owned();
         let call = row::Call {

@@ -77,6 +77,9 @@ pub struct Facts {
     pub changes_not_kept: bool,
     /// The host of the caller, as far as it was seen, and that of the one who accepted the call.
     pub hosts: [Option<Address>; 2],
+    /// The caller, and who accepted the call, is a server that plays, records and waits for digits, by the name of its
+    /// program.
+    pub servers: [bool; 2],
     /// CSeq of the last 2xx to INVITE and how often it was repeated.
     pub accepted: Option<(u32, u32)>,
     /// The 2xx to INVITE was acknowledged.

@@ -14,6 +14,7 @@ mod negotiation;
 mod offer;
 mod reading;
 mod remark;
+mod servers;
 mod talk;
 mod texts;
 mod told;
@@ -410,6 +411,9 @@ impl Signalling {
         call.note_troubles(message, told);
         if told.begins {
             call.note_numbers(message);
+        }
+        if told.method == Method::Invite && (200..300).contains(&told.status()) {
+            call.note_server(message);
         }
         let mut remark = Remark::of(message, told, &mut self.remark);
         if let Some(body) = told.sdp {

@@ -14,6 +14,8 @@ pub(super) struct Reports {
     next: u8,
     /// When a receiver last reported.
     pub(super) reported_ns: Option<i64>,
+    /// When the sender last reported.
+    pub(super) counted_ns: Option<i64>,
     /// Longest round trip since the last interval ended.
     pub(super) interval_round_trip_ms: Option<f32>,
     jitter_max: u32,
@@ -44,6 +46,7 @@ impl Reports {
     pub(super) fn sender(&mut self, at_ns: i64, sender: &SenderInfo) {
         self.summary.sender_reports = self.summary.sender_reports.saturating_add(1);
         self.summary.sent = Some(sender.packets);
+        self.counted_ns = Some(at_ns);
         self.sent[usize::from(self.next) % SENDER_REPORTS_KEPT] = ((sender.ntp >> 16) as u32, at_ns);
         self.next = (self.next + 1) % SENDER_REPORTS_KEPT as u8;
     }

@@ -30,6 +30,11 @@ const LATE_SUPPRESSED_NS: i64 = 10_000_000_000;
 const GOES_ON_NS: i64 = 3_000_000_000;
 /// As much as this has to be heard to speak of a beginning.
 const BEGUN_NS: i64 = 1_000_000_000;
+/// A sender counts more packets than came by only if it counts so many more: five seconds of usual speech. It may have
+/// begun earlier, or be another one's count.
+const SENT_ROOM: u64 = 250;
+/// A sender's count is that of what came by if it is this near.
+const SENT_NEAR: u64 = 5;
 /// Packets on their way when the other side asks for them at another place.
 const MOVING_NS: i64 = 1_000_000_000;
 
@@ -288,6 +293,27 @@ impl<'a> Hearing<'a> {
         last.is_some_and(|(_, sound)| sound.ends_quiet)
     }
 
+    /// The speaker is a server that was heard in its turn and sends no more than came by: it records, or waits for
+    /// digits or for somebody to speak.
+    fn server_waits(&self, heard_ns: Option<i64>) -> bool {
+        let Some(last) = self.windows.last() else { return false };
+        let is_heard = heard_ns.is_some_and(|at| at >= last.from_ns.saturating_add(BEGUN_NS));
+        let mut own = streams(self.case, self.speaker());
+        let sent_more = |s: &Stream| s.rtcp.sent.is_some_and(|sent| u64::from(sent) > s.expected + SENT_ROOM);
+        self.case.facts.servers[self.speaker()] && is_heard && !own.any(|(s, _)| sent_more(s))
+    }
+
+    /// The speaker's own reports say that it sent no more than came by.
+    fn sent_no_more(&self, heard_ns: Option<i64>) -> Option<u32> {
+        let heard_ns = heard_ns?;
+        let mut all = self.case.call.streams.iter().zip(self.case.evidence);
+        let (stream, evidence) =
+            all.find(|(s, e)| s.direction == PARTIES[self.speaker()] && e.sound.last_ns == heard_ns)?;
+        let since = evidence.counted_ns.filter(|at| *at > heard_ns.saturating_add(BEGUN_NS));
+        let sent = since.and(stream.rtcp.sent);
+        sent.filter(|sent| u64::from(*sent).abs_diff(stream.expected) <= SENT_NEAR)
+    }
+
     /// The listener itself was heard on its hop, from this time up to the end.
     fn listener_goes_on(&self, from_ns: i64) -> bool {
         let Some(last) = self.windows.last() else { return false };
@@ -352,6 +378,9 @@ fn stopped(hearing: &Hearing<'_>) -> Option<Verdict> {
     if left.is_none() && !hearing.listener_goes_on(from_ns) {
         return None;
     }
+    if left.is_none() && !hearing.reaches_relay(from_ns) && hearing.server_waits(heard_ns) {
+        return None;
+    }
     let agreed = "By SDP both sides send and receive in that time.";
     let (from, until) = (since_answer(case, from_ns), since_answer(case, last.to_ns));
     let why = match (left, heard_ns) {
@@ -379,10 +408,15 @@ fn stopped(hearing: &Hearing<'_>) -> Option<Verdict> {
         }
         (None, None) => format!("Nothing of the {speaker} came after the answer. {agreed}"),
         (None, Some(_)) => {
-            format!(
-                "The audio of the {speaker} stops there, and that of the {listener} goes on. {agreed}{}",
-                if hearing.listener == 0 { " A voice mail that records may send nothing meanwhile." } else { "" }
-            )
+            let what = match hearing.sent_no_more(heard_ns) {
+                Some(sent) => format!(
+                    " The {speaker} reports (RTCP) that it sent {sent} packets, as many as came by: nothing was lost on \
+                     the way."
+                ),
+                None if hearing.listener == 0 => " A voice mail that records may send nothing meanwhile.".to_owned(),
+                None => String::new(),
+            };
+            format!("The audio of the {speaker} stops there, and that of the {listener} goes on. {agreed}{what}")
         }
     };
     let text = format!(

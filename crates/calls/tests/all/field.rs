@@ -157,6 +157,47 @@ fn a_silence_that_is_announced_is_no_fault() {
     assert_eq!(judged(18, &[1; 20]), "one-way-audio");
 }
 
+/// sipdroid#414, izpbx#49, rtpengine#1818: a voice mail that records and a menu that waits for digits send nothing. Its
+/// program's name tells a server; one that counts more packets than came by did send.
+#[test]
+fn a_server_that_records_or_waits_is_no_fault() {
+    let judged = |server: &str, counts: &[(i64, u32)]| {
+        let [a, b] = sides();
+        let mut tape = Tape::default();
+        let dialog = ("f1", [a.tag, b.tag]);
+        tape.sip(0, [&a, &b], "INVITE sip:b@x SIP/2.0", ("f1", [a.tag, ""]), "1 INVITE", &a.sdp);
+        tape.sip(2_000, [&b, &a], &format!("SIP/2.0 200 OK{server}"), dialog, "1 INVITE", &b.sdp);
+        tape.sip(2_020, [&a, &b], "ACK sip:b@x SIP/2.0", dialog, "1 ACK", "");
+        stream(&mut tape, (2_040, 50_000), 1, 0, [A, B]);
+        stream(&mut tape, (2_040, 10_000), 2, 0, [B, A]);
+        let control = |at: &str| Endpoint { port: end(at).port + 1, ..end(at) };
+        for (at_ms, packets) in counts {
+            let mut report = vec![0x80, 200, 0, 6, 0, 0, 0, 2];
+            report.extend([0u8; 12]);
+            report.extend(packets.to_be_bytes());
+            report.extend((packets * 160).to_be_bytes());
+            tape.udp(*at_ms, control(B), control(A), &report);
+        }
+        tape.bye(50_000, "f1", [&a, &b]);
+        let call = tape.call_of().0;
+        (kind(&call).to_owned(), says(&call).to_owned())
+    };
+    for server in
+        ["\nServer: Asterisk PBX 18.16.0", "\nUser-Agent: FreeSWITCH-mod_sofia/1.10", "\nServer: FPBX-16.0.40"]
+    {
+        assert_eq!(judged(server, &[]).0, "", "{server}");
+        assert_eq!(judged(server, &[(8_000, 298), (13_000, 398), (45_000, 398)]).0, "", "{server}");
+        assert_eq!(judged(server, &[(8_000, 298), (45_000, 2_148)]).0, "one-way-audio", "{server}");
+    }
+    // A phone has no cause to be silent; its own count shows that nothing was lost on the way.
+    for phone in ["", "\nServer: Yealink SIP-T46S"] {
+        let (kind, says) = judged(phone, &[(8_000, 298), (45_000, 398)]);
+        assert_eq!(kind, "one-way-audio");
+        assert!(says.contains("it sent 398 packets, as many as came by: nothing was lost on the way"), "{says}");
+        assert!(!judged(phone, &[(8_000, 298)]).1.contains("nothing was lost"));
+    }
+}
+
 /// asterisk#1158, rtpengine#330, jambonz#123: a server that sends both phones to each other soon after the answer.
 #[test]
 fn media_that_leaves_the_tap_soon_is_not_captured() {
