@@ -6,6 +6,7 @@
 
 mod aside;
 mod candidate;
+mod checks;
 mod directory;
 mod fax;
 mod hands;
@@ -26,6 +27,7 @@ use crate::tap::{Heard, Hit, WINDOW_NS, window_of};
 use aside::Aside;
 pub use aside::Beside;
 use candidate::{Candidates, Held};
+pub use checks::Checks;
 use core::hash::{BuildHasher, Hasher};
 use directory::{Directory, Owner, opposite};
 use hands::Over;

@@ -219,8 +219,12 @@ struct Blinds {
 impl Blinds {
     fn of(call: &Call, case: &Case<'_>, losses: &Losses) -> Self {
         let silent = held::silences(&case.facts.changes);
-        // Where neither side is to send, nothing is missed.
-        let agreed = |b: &&Blind| b.kind == Kind::Hole && silent.iter().any(|span| held::covers(*span, b));
+        let holds = held::holds(&case.facts.changes);
+        // Where neither side is to send, nothing is missed; nor where one is not, and the other does not.
+        let agreed = |b: &&Blind| {
+            let fills = |span: &(i64, i64)| held::fills((b.since_ns, b.until_ns), *span);
+            b.kind == Kind::Hole && (silent.iter().any(|span| held::covers(*span, b)) || holds.iter().any(fills))
+        };
         let blind = losses.watch.blind(call.start_ns, call.last_ns, case.deadline_ns);
         let all: Vec<_> = blind.filter(|b| !agreed(b)).collect();
         if all.is_empty() {
@@ -426,10 +430,13 @@ fn unheard_ns(case: &Case<'_>, losses: &Losses, talk: &RangeInclusive<i64>) -> i
     if all_ns == 0 {
         return 0;
     }
-    let spans = held::silences(&case.facts.changes);
-    let within = |(from, to): &(i64, i64)| (*from.max(talk.start()), *to.min(talk.end()));
-    let held = spans.iter().map(within).filter(|(from, to)| from < to);
-    all_ns - held.map(|(from, to)| silent_ns(from, to)).sum::<i64>()
+    let within = |(from, to): (i64, i64)| (from.max(*talk.start()), to.min(*talk.end()));
+    // A hold from whose beginning to whose end nobody sends explains itself.
+    let is_quiet = |(from, to): &(i64, i64)| held::is_nearly((*from, *to), silent_ns(*from, *to));
+    let holds = held::holds(&case.facts.changes).into_iter().map(within).filter(is_quiet);
+    let silences = held::silences(&case.facts.changes).into_iter().map(within).filter(|(from, to)| from < to);
+    let held = merged(silences.chain(holds).collect());
+    all_ns - held.into_iter().map(|(from, to)| silent_ns(from, to)).sum::<i64>()
 }
 
 /// When the parties could talk.

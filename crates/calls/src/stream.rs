@@ -39,6 +39,7 @@ use trunkline_store::row::StreamInterval;
 use trunkline_wire::rtcp::{ReportBlock, SenderInfo, VoipMetrics};
 use trunkline_wire::rtp::{Event, Header};
 
+mod drift;
 mod events;
 mod gaps;
 mod now;

@@ -10,6 +10,7 @@ mod carried;
 mod described;
 mod dialog;
 mod fax;
+mod ice;
 mod keys;
 mod progress;
 mod receiver;
@@ -104,6 +105,7 @@ pub const RULES: &[(&[&str], Rule)] = &[
     (&["not-captured"], audio::not_captured),
     (&["media-not-captured"], carried::media_carried),
     (&["no-audio"], keys::no_keys),
+    (&["no-audio"], ice::no_way),
     (&["no-audio", "one-way-audio"], unreached::media),
     (&["media-not-captured"], audio::media_not_captured),
     (&["media-not-captured"], astray::media_left),
@@ -112,7 +114,7 @@ pub const RULES: &[(&[&str], Rule)] = &[
     (&["one-way-audio"], audio::one_way_audio),
     (&["no-audio", "one-way-audio"], astray::to_private_address),
     (&["one-way-audio"], relayed::relay_is_silent),
-    (&["one-way-audio"], talk::one_way_from),
+    (&["one-way-audio", "no-audio", "audio-stopped"], talk::one_way_from),
     (&["audio-stopped"], talk::audio_stopped),
     (&["codec-mismatch"], audio::codec_mismatch),
     (&["codec-mismatch"], described::codec_taken_away),

@@ -18,7 +18,7 @@
 //! | `missing-ack` | 200 repeated for 32 s, no ACK, BYE by the callee | 200 repeated once, then ACK |
 //! | `retransmission-storm` | INVITE or BYE 11 times or more | INVITE twice |
 //! | `no-response` | INVITE 7 times and nothing came back; ICMP says that it does not arrive | INVITE twice, then answered |
-//! | `failure-4xx`, `-5xx`, `-6xx` | 403 404 484 488; 500 502 503 504; 603 604 606 | 480 486 487 401/407; 503 then another try that works; 600 |
+//! | `failure-4xx`, `-5xx`, `-6xx` | 403 404 484 488; 500 502 503 504; 603 604 606 | 480 486 487 401/407; 503 then another try that works; 600, 603 after ringing |
 //! | `slow-setup` | 180 after 9-15 s | 180 after 5 s |
 //! | `no-progress` | 100, nothing for 10-40 s, CANCEL | the same for 2-5 s |
 //! | `ack-lost` | 200 repeated for 32 s although each is acknowledged | repeated once, and acknowledged again |
@@ -249,7 +249,7 @@ pub const FAULTS: [Planted; 48] = [
 ];
 
 /// Near misses of calls, in the order in which they take turns.
-pub const NEAR_MISSES: [Planted; 37] = [
+pub const NEAR_MISSES: [Planted; 38] = [
     near(Kind::OneWayAudio, Variant::NatThatWorks),
     near(Kind::OneWayAudio, Variant::Hold),
     near(Kind::Loss, Variant::Light),
@@ -272,6 +272,7 @@ pub const NEAR_MISSES: [Planted; 37] = [
     near(Kind::Failure4xx, Variant::Code(480)),
     near(Kind::Failure5xx, Variant::RetriedElsewhere),
     near(Kind::Failure6xx, Variant::Code(600)),
+    near(Kind::Failure6xx, Variant::Code(603)),
     near(Kind::OneWayAudio, Variant::Stops),
     near(Kind::LateAudio, Variant::Late),
     near(Kind::AudioStopped, Variant::BothStop),

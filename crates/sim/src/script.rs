@@ -112,7 +112,9 @@ impl Story<'_> {
         match self.plot.ending {
             Ending::Answered | Ending::Open => self.answer(&invite),
             Ending::Rejected(status) => {
-                if matches!(status, 480 | 600 | 603) {
+                // Who declines hears it ring first; what blocks calls does not wait.
+                let is_near = self.plot.planted.is_some_and(|p| p.near_miss);
+                if matches!(status, 480 | 600) || status == 603 && is_near {
                     self.ring(&invite);
                     self.scribe.wait(self.plot.ring_ns);
                 }

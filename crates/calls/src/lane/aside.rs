@@ -1,6 +1,7 @@
 //! What a lane sees beside plain RTP that is or tells of media: TURN, DTLS, fax, ICMP. Most captures have nothing of
 //! it, so it is kept apart, and plain RTP asks for it only where a stream begins or ends.
 
+use super::checks::{Check, Checks};
 use super::fax::Fax;
 use super::handshakes::{self, Handshake, Handshakes, Pair};
 use super::over_tcp;
@@ -47,6 +48,7 @@ struct Faxing {
 #[derive(Debug, Default)]
 struct OfCall {
     handshakes: SmallVec<[Pair; 1]>,
+    checks: Checks,
     unreached: SmallVec<[(Direction, Unreached); 1]>,
     /// From where to where fax goes.
     faxes: SmallVec<[[Endpoint; 2]; 2]>,
@@ -59,12 +61,15 @@ pub struct Beside {
     pub handshake: Option<Handshake>,
     /// Media that does not arrive, as ICMP says, and who sends it.
     pub unreached: SmallVec<[(Direction, Unreached); 1]>,
+    /// Checks of ICE between its ends.
+    pub checks: Checks,
 }
 
 impl Beside {
     /// Adds what another lane saw of the call: the first one counts.
     pub fn add(&mut self, other: Beside) {
         self.handshake = [self.handshake, other.handshake].into_iter().flatten().min_by_key(|h| h.packet);
+        self.checks.add(other.checks);
         self.unreached.extend(other.unreached);
         self.unreached.sort_by_key(|(_, unreached)| unreached.packet);
     }
@@ -109,7 +114,7 @@ impl Lane {
                 if let Some(inside) = aside.turn.take(packet.datagram, packet.payload) {
                     self.inside(packet, &inside);
                 } else {
-                    self.check(packet);
+                    self.check(packet, 0);
                 }
             }
             _ => {}
@@ -137,15 +142,40 @@ impl Lane {
             octets if handshakes::begins(octets) => self.handshake(&packet, outer),
             octets if rtcp::looks_like_rtcp(octets) => reports::take(self, &packet, outer),
             octets if rtp::looks_like_rtp(octets) => self.rtp_inside(&packet, around.datagram, outer),
-            [0, ..] => self.check(&packet),
+            [0 | 1, ..] => self.check(&packet, outer),
             _ => {}
         }
     }
 
-    /// Takes a check of ICE: it tells whose the two ends of its flow are, where no description names them.
-    fn check(&mut self, packet: &MediaPacket<'_>) {
-        let message = stun::Message::new(packet.datagram, packet.payload);
-        let Some([asked, asking]) = message.as_ref().and_then(stun::checks) else { return };
+    /// Takes a check of ICE, or an answer to one.
+    fn check(&mut self, packet: &MediaPacket<'_>, outer: u32) {
+        let Some(message) = stun::Message::new(packet.datagram, packet.payload) else { return };
+        let names = stun::checks(&message);
+        if let Some(names) = names {
+            self.learn_ends(packet, names);
+        } else if !stun::answers(&message) {
+            return;
+        }
+        let (from, to) = (packet.datagram.from(), packet.datagram.to());
+        let Some(owner) = self.directory.owner(from, to, packet.at_ns) else { return };
+        let aside = self.aside.get_or_insert_default();
+        let pair = pair(&Key { from, to, ssrc: 0, outer });
+        let party = match owner.sender {
+            Direction::Caller => 0,
+            Direction::Callee => 1,
+            Direction::Unknown => return,
+        };
+        if names.is_some() {
+            let check = Check { at_ns: packet.at_ns, packet: packet.number, from, to };
+            aside.calls.entry(owner.serial).or_default().checks.ask(pair, check, party);
+        } else if let Some(of_call) = aside.calls.get_mut(&owner.serial) {
+            of_call.checks.answer(&pair);
+        }
+    }
+
+    /// A check of ICE tells whose the two ends of its flow are, where no description names them: by the names of who is
+    /// asked and of who asks.
+    fn learn_ends(&mut self, packet: &MediaPacket<'_>, [asked, asking]: [&[u8]; 2]) {
         let [from, to] = [(asking, packet.datagram.from()), (asked, packet.datagram.to())];
         let learnt = self.directory.checked(packet.at_ns, (ice_name(from.0), from.1), (ice_name(to.0), to.1));
         for announcement in learnt {
@@ -228,7 +258,7 @@ impl Lane {
             self.output.streams.push(Finished { serial: Some(serial), file, stream, evidence });
         }
         let handshake = aside.handshakes.release(&of_call.handshakes);
-        let beside = Beside { handshake, unreached: of_call.unreached };
+        let beside = Beside { handshake, unreached: of_call.unreached, checks: of_call.checks };
         if beside != Beside::default() {
             self.output.beside.push((serial, beside));
         }

@@ -50,6 +50,27 @@ pub fn silences(changes: &[Change]) -> SmallVec<[(i64, i64); 2]> {
     caller.iter().flat_map(common).collect()
 }
 
+/// From when to when one side at least is not to send: the other one may, and many do not.
+pub fn holds(changes: &[Change]) -> SmallVec<[(i64, i64); 2]> {
+    if changes.len() < 2 {
+        return SmallVec::new();
+    }
+    let mut holds = spans(changes, 0);
+    holds.extend(spans(changes, 1));
+    holds
+}
+
+/// Whether a time begins where a span begins, and ends where it ends: that was signalled, and is no chance.
+pub fn fills((since_ns, until_ns): (i64, i64), (from, to): (i64, i64)) -> bool {
+    let is_near = |a: i64, b: i64| a.abs_diff(b) <= NEAR_NS as u64;
+    until_ns - since_ns >= HELD_MIN_NS && is_near(since_ns, from) && is_near(until_ns, to)
+}
+
+/// Whether a time is nearly all of a span.
+pub fn is_nearly((from, to): (i64, i64), time_ns: i64) -> bool {
+    to - from >= HELD_MIN_NS && time_ns >= to - from - 2 * NEAR_NS
+}
+
 /// Whether a time at which the tap seemed blind lies in such a span.
 pub fn covers((from, to): (i64, i64), blind: &Blind) -> bool {
     blind.since_ns >= from.saturating_sub(NEAR_NS) && blind.until_ns <= to.saturating_add(NEAR_NS)
@@ -60,8 +81,12 @@ fn is_within(gap: &Gap, (from, to): (i64, i64)) -> bool {
     let common = gap.to_ns.min(to).saturating_sub(gap.from_ns.max(from));
     let is_near = gap.from_ns >= from.saturating_sub(NEAR_NS) && gap.to_ns <= to.saturating_add(NEAR_NS);
     let length = gap.to_ns.saturating_sub(gap.from_ns);
-    let counts_on = length >= HELD_MIN_NS && gap.step_ns() <= STEP_NS_MAX;
-    is_near && counts_on && common > length.max(to.saturating_sub(from)) / 2
+    is_near && counts_on(gap) && common > length.max(to.saturating_sub(from)) / 2
+}
+
+/// The numbers of a sender that go on while it sends nothing.
+fn counts_on(gap: &Gap) -> bool {
+    gap.to_ns.saturating_sub(gap.from_ns) >= HELD_MIN_NS && gap.step_ns() <= STEP_NS_MAX
 }
 
 /// Takes such numbers out of what is expected and missing of a stream.
@@ -75,7 +100,12 @@ pub fn leave_out(stream: &mut Stream, evidence: &Evidence, changes: &[Change]) {
         return;
     }
     let spans = spans(changes, party);
-    let held = |gap: &&Gap| spans.iter().any(|span| is_within(gap, *span));
+    // Who holds the other one need not send, and may count on as well.
+    let holds = self::spans(changes, 1 - party);
+    let held = |gap: &&Gap| {
+        spans.iter().any(|span| is_within(gap, *span))
+            || counts_on(gap) && holds.iter().any(|span| fills((gap.from_ns, gap.to_ns), *span))
+    };
     let (mut packets, mut runs) = (0, 0);
     for gap in evidence.gaps.iter().filter(held).filter(|gap| gap.missing > 0) {
         let missing = u64::from(gap.missing);

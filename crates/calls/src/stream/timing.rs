@@ -6,6 +6,7 @@
 //! holds a packet time of media, whatever the network does), timestamps that run ahead of the fastest way, and a rise
 //! of transit after which packets go on in step instead of coming at once.
 
+use super::drift::Drift;
 use super::sequences::DROPOUT_MAX;
 use smallvec::SmallVec;
 use trunkline_audio::playout::Playout;
@@ -14,9 +15,6 @@ use trunkline_store::row::Transit;
 /// A step of transit of this much between two packets is a new origin of the sender's timestamps, not delay: it enters
 /// neither jitter nor histogram. Milliseconds.
 pub const STEP_MAX_MS: f64 = 10_000.0;
-
-/// Intervals that the drift of clocks needs.
-const DRIFT_INTERVALS_MIN: u32 = 3;
 
 /// Bounds of the histogram of transit differences, milliseconds.
 const HISTOGRAM_MS: [f64; 7] = [50.0, 70.0, 90.0, 120.0, 150.0, 200.0, 300.0];
@@ -38,12 +36,9 @@ const RISE_PACKETS_MIN: usize = 3;
 /// a stall of the network those that were held come at once.
 const RISE_ROOM_MS: [f64; 2] = [20.0, 60.0];
 
-/// A packet comes at once if it is earlier, against the one before, than by this part of its media time.
-const AT_ONCE: f64 = 0.5;
-
-/// So many packets in a row that came at once were held by the network, even if it stalled once more in between;
-/// senders with a coarse timer send fewer at a time.
-const ROW_PACKETS: usize = 4;
+/// So many packets in a row that came at once, earlier than the one before by this part of their media time, were held
+/// by the network, even if it stalled once more in between; senders with a coarse timer send fewer at a time.
+const AT_ONCE: (usize, f64) = (4, 0.5);
 
 /// A rise that stays is the sender's clock and not another route from here on, milliseconds.
 const ROUTE_MAX_MS: f64 = 200.0;
@@ -311,11 +306,11 @@ impl Timing {
         rise.late.extend(late.then_some(sequence));
         rise.steps[rise.count] = step_ms;
         rise.count += 1;
-        let row = if -step_ms > AT_ONCE * age_ms { rise.at_once.0 + 1 } else { 0 };
+        let row = if -step_ms > AT_ONCE.1 * age_ms { rise.at_once.0 + 1 } else { 0 };
         rise.at_once = (row, rise.at_once.1.max(row));
         let off_ms = self.figures.transit_ms - rise.level_ms;
         let is_in_step = (-RISE_ROOM_MS[0]..=RISE_ROOM_MS[1]).contains(&off_ms);
-        if !is_in_step || rise.at_once.1 >= ROW_PACKETS {
+        if !is_in_step || rise.at_once.1 >= AT_ONCE.0 {
             self.state = State::Steady;
             self.jitter_max = self.jitter_max.max(rise.ended.map_or(0.0, |(_, most)| most));
             if rise.late.is_empty() {
@@ -530,41 +525,6 @@ impl Span {
 
 fn mean(sum: f64, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum / count as f64 }
-}
-
-/// Least-squares line through the least transit of each interval.
-#[derive(Clone, Copy, Debug, Default)]
-struct Drift {
-    points: u32,
-    first: f64,
-    x: f64,
-    y: f64,
-    xx: f64,
-    xy: f64,
-}
-
-impl Drift {
-    fn point(&mut self, seconds: f64, transit_ms: f64) {
-        if self.points == 0 {
-            self.first = seconds;
-        }
-        let x = seconds - self.first;
-        self.points = self.points.saturating_add(1);
-        self.x += x;
-        self.y += transit_ms;
-        self.xx += x * x;
-        self.xy += x * transit_ms;
-    }
-
-    fn ppm(&self) -> Option<f32> {
-        let n = f64::from(self.points);
-        let spread = n * self.xx - self.x * self.x;
-        if self.points < DRIFT_INTERVALS_MIN || spread <= 0.0 {
-            return None;
-        }
-        // Transit that falls means that media time runs ahead; a millisecond in a second is 1000 ppm.
-        Some((-(n * self.xy - self.x * self.y) / spread * 1000.0) as f32)
-    }
 }
 
 #[cfg(test)]

@@ -105,9 +105,18 @@ pub(crate) fn checks<'a>(message: &Message<'a>) -> Option<[&'a [u8]; 2]> {
     Some([&user[..colon], &user[colon + 1..]])
 }
 
-/// Whether a message of STUN is a check of ICE.
+/// Whether a message answers a check, whatever it says (RFC 8445 section 7.2.5).
+pub(crate) fn answers(message: &Message<'_>) -> bool {
+    message.method == method::BINDING && matches!(message.class, Class::Success | Class::Error)
+}
+
+/// Whether a message of STUN is a check of ICE, or may be an answer to one.
 pub fn is_check(piece: &Piece<'_>) -> bool {
-    piece.be16(0) == Some(usize::from(method::BINDING)) && attributes(piece).any(|(k, _)| k == attribute::USERNAME)
+    const SUCCESS: usize = 0x0101;
+    const ERROR: usize = 0x0111;
+    let kind = piece.be16(0);
+    matches!(kind, Some(SUCCESS | ERROR))
+        || kind == Some(usize::from(method::BINDING)) && attributes(piece).any(|(k, _)| k == attribute::USERNAME)
 }
 
 /// ChannelData in a datagram: the channel's number, what was captured of what is inside, and its length on the wire

@@ -3,6 +3,7 @@
 use super::{Case, packets_of, seconds, status, unreached, verdict};
 use crate::signalling::{REMARK_SEPARATOR, Unreached};
 use trunkline_store::row::{Call, CallState, Direction, Hangup, Message, Verdict};
+use trunkline_wire::Endpoint;
 use trunkline_wire::sip::Method;
 
 /// A call that is hung up sooner than this after the answer was hardly wanted so.
@@ -79,7 +80,7 @@ pub fn failure(case: &Case<'_>) -> Option<Verdict> {
     let call = case.call;
     // Where it rang, a proxy that gave up waiting says that nobody took the call.
     let nobody_there = call.code == 408 && call.ringing_ns.is_some();
-    if call.state != CallState::Rejected || nobody_there || matches!(call.code, 486 | 487 | 600) {
+    if call.state != CallState::Rejected || nobody_there || matches!(call.code, 486 | 487 | 600) || is_declined(call) {
         return None;
     }
     let refusal = call.ladder.messages.iter().find(|m| m.status == call.code);
@@ -125,6 +126,18 @@ pub fn failure(case: &Case<'_>) -> Option<Verdict> {
     };
     let text = format!("{who} refused the call with {said}{why}.{cause}");
     verdict(kind, text, evidence)
+}
+
+/// It rang where somebody then wished no call (RFC 3261 section 21.6.2). What blocks calls in their stead says so before
+/// it rings, or in words of its own.
+fn is_declined(call: &Call) -> bool {
+    let plain = ["", "decline", "declined"].iter().any(|phrase| call.reason.eq_ignore_ascii_case(phrase));
+    if call.code != 603 || !plain {
+        return false;
+    }
+    let Some(refusal) = call.ladder.messages.iter().find(|m| m.status == 603) else { return false };
+    let before = call.ladder.messages.iter().take_while(|m| m.packet < refusal.packet);
+    before.filter(|m| m.src == refusal.src).any(|m| matches!(m.status, 180 | 183))
 }
 
 /// All that next ones said of the call is that they failed: nobody was asked who might not be there.
@@ -269,11 +282,8 @@ fn heard(case: &Case<'_>) -> &'static str {
 
 pub fn slow_setup(case: &Case<'_>) -> Option<Verdict> {
     let call = case.call;
-    let rang = call.ringing_ns.or(call.answer_ns)?;
-    let sign = call.ladder.messages.iter().find(|m| m.at_ns == rang && m.status > 0)?;
-    // The caller may know already that it is forwarded, or that it waits in a queue (RFC 3261 sections 21.1.3, 21.1.4).
-    let told = |m: &&Message| matches!(m.status, 181 | 182) && (m.dst, m.cseq) == (sign.dst, sign.cseq);
-    let sign = call.ladder.messages.iter().take_while(|m| m.packet < sign.packet).find(told).unwrap_or(sign);
+    call.ringing_ns.or(call.answer_ns)?;
+    let sign = told_caller(call)?;
     let rang = sign.at_ns;
     // A challenge and the time that the caller took to meet it are not the other side's: what counts is the INVITE that
     // was let through, which has the CSeq of the response.
@@ -285,6 +295,17 @@ pub fn slow_setup(case: &Case<'_>) -> Option<Verdict> {
     }
     let text = format!("{} took {} from the INVITE to {}.", call.dst, seconds(took), provisional(sign.status));
     verdict("slow-setup", text, vec![invite.packet, sign.packet])
+}
+
+/// The first that the caller is told of what became of its INVITE: that it rings, is forwarded, or waits in a queue (RFC
+/// 3261 sections 21.1.2 to 21.1.5), or the answer. What proxies are told, it does not know yet.
+fn told_caller(call: &Call) -> Option<&Message> {
+    let says = |m: &&Message| m.method == Method::Invite as u8 && matches!(m.status, 180..=183 | 200..=299);
+    let to =
+        |is: &dyn Fn(Endpoint) -> bool| call.ladder.messages.iter().filter(says).find(|m| is(super::host(call, m.dst)));
+    // Over TCP and behind NAT the caller's port may be another one.
+    let at_host = |host: Endpoint| host.address == call.src.address;
+    to(&|host| host == call.src).or_else(|| to(&at_host)).or_else(|| to(&|_| true))
 }
 
 /// What a response that is no refusal is called.

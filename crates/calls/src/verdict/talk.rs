@@ -357,10 +357,48 @@ fn packets(case: &Case<'_>, party: usize) -> Vec<u64> {
 
 /// One side stops to be heard while the other goes on.
 pub fn one_way_from(case: &Case<'_>) -> Option<Verdict> {
-    (0..2).filter_map(|listener| Hearing::of(case, listener)).find_map(|hearing| stopped(&hearing))
+    let both = [0, 1].map(|listener| Hearing::of(case, listener).and_then(|hearing| stopped(&hearing)));
+    match both {
+        [Some(caller), Some(callee)] if caller.relay.is_some() && caller.relay == callee.relay => {
+            neither(case, &caller, &callee)
+        }
+        [one, other] => verdict_of(one.or(other)?),
+    }
 }
 
-fn stopped(hearing: &Hearing<'_>) -> Option<Verdict> {
+/// That a side is not heard any more.
+struct Stopped {
+    text: String,
+    packets: Vec<u64>,
+    from_ns: i64,
+    to_ns: i64,
+    /// It was heard before.
+    was_heard: bool,
+    /// The relay that sends nothing on.
+    relay: Option<Address>,
+}
+
+fn verdict_of(stopped: Stopped) -> Option<Verdict> {
+    verdict("one-way-audio", stopped.text, stopped.packets)
+}
+
+/// A relay that sends nothing on to either side.
+fn neither(case: &Case<'_>, one: &Stopped, other: &Stopped) -> Option<Verdict> {
+    let relay = one.relay?;
+    let was_heard = one.was_heard || other.was_heard;
+    let (from_ns, to_ns) = (one.from_ns.max(other.from_ns), one.to_ns.max(other.to_ns));
+    let (kind, what) =
+        if was_heard { ("audio-stopped", "Audio of both sides stops") } else { ("no-audio", "No audio") };
+    let text = format!(
+        "{what}: from {} to {} after the answer neither side heard the other. What both send reaches the relay {relay}, \
+         which sends nothing on to either.",
+        since_answer(case, from_ns),
+        since_answer(case, to_ns)
+    );
+    verdict(kind, text, [&one.packets[..], &other.packets[..]].concat())
+}
+
+fn stopped(hearing: &Hearing<'_>) -> Option<Stopped> {
     let (case, listener, speaker) = (hearing.case, role(PARTIES[hearing.listener]), role(PARTIES[hearing.speaker()]));
     let last = hearing.windows.last()?;
     let silent_ns = hearing.silent_ns();
@@ -383,6 +421,7 @@ fn stopped(hearing: &Hearing<'_>) -> Option<Verdict> {
     }
     let agreed = "By SDP both sides send and receive in that time.";
     let (from, until) = (since_answer(case, from_ns), since_answer(case, last.to_ns));
+    let mut at_relay = None;
     let why = match (left, heard_ns) {
         (Some((stream, wanted)), _) => format!(
             "The {speaker} kept sending to {}, which the {listener} had left: since {from} it asks for audio at {wanted}.",
@@ -390,6 +429,7 @@ fn stopped(hearing: &Hearing<'_>) -> Option<Verdict> {
         ),
         (None, _) if last.relayed && heard_ns.is_none() && streams(case, hearing.speaker()).next().is_some() => {
             let [relay, to] = [last.speaker.endpoint?, last.listener.endpoint?];
+            at_relay = Some(relay.address);
             format!(
                 "The audio of the {speaker} reaches the relay, and {relay} sends nothing to {to}, where the {listener} \
                  asked for it."
@@ -397,6 +437,7 @@ fn stopped(hearing: &Hearing<'_>) -> Option<Verdict> {
         }
         (None, Some(_)) if hearing.reaches_relay(from_ns) => {
             let [relay, to] = [last.speaker.endpoint?, last.listener.endpoint?];
+            at_relay = Some(relay.address);
             format!(
                 "The audio of the {speaker} goes on to reach the relay, and {relay} sends nothing more to {to}, where the \
                  {listener} asked for it."
@@ -422,7 +463,14 @@ fn stopped(hearing: &Hearing<'_>) -> Option<Verdict> {
     let text = format!(
         "One-way audio: from {from} to {until} after the answer the {listener} did not hear the {speaker}. {why}"
     );
-    verdict("one-way-audio", text, packets(case, hearing.speaker()))
+    Some(Stopped {
+        text,
+        packets: packets(case, hearing.speaker()),
+        from_ns,
+        to_ns: last.to_ns,
+        was_heard: heard_ns.is_some(),
+        relay: at_relay,
+    })
 }
 
 /// Both sides stop to be heard, and the call goes on.
@@ -468,8 +516,13 @@ pub fn late_audio(case: &Case<'_>) -> Option<Verdict> {
                 Begins::Move => return None,
             };
             let first_ns = hearing.first_heard(window).filter(|first| first - window.from_ns >= least)?;
-            let heard = streams(case, hearing.speaker()).filter(|(s, _)| window.arrives(s));
-            let heard_ns: i64 = heard.map(|(_, sound)| sound.within(window.from_ns, window.to_ns)).sum();
+            // It may go on after the next change.
+            let after = hearing.windows.iter().filter(|next| next.from_ns >= window.from_ns);
+            let heard = |w: &Window| {
+                let arriving = streams(case, hearing.speaker()).filter(|(s, _)| w.arrives(s));
+                arriving.map(|(_, sound)| sound.within(w.from_ns, w.to_ns)).sum::<i64>()
+            };
+            let heard_ns: i64 = after.map(heard).sum();
             (heard_ns >= BEGUN_NS).then_some((window, first_ns))
         })?;
         let late_ns = first_ns - window.from_ns;

@@ -102,7 +102,9 @@ fn audio_that_goes_to_a_private_address_is_not_heard() {
 /// siphon-ai#417, rtpengine: numbers go on while a side is held, and nothing is sent.
 #[test]
 fn numbers_that_go_by_on_hold_are_not_missing() {
-    for (offer, answer) in [("inactive", "inactive"), ("sendonly", "recvonly")] {
+    for (offer, answer, plays) in
+        [("inactive", "inactive", false), ("sendonly", "recvonly", true), ("sendonly", "recvonly", false)]
+    {
         for held_ms in [6_000, 25_000, 50_000] {
             let [a, b] = &sides();
             let with = |media: &str, way: &str| sdp(end(media), "audio RTP/AVP 0", &[way]);
@@ -112,7 +114,7 @@ fn numbers_that_go_by_on_hold_are_not_missing() {
             change(&mut tape, 14_000, 2, [a, b], [&with(A, offer), &with(B, answer)]);
             change(&mut tape, back, 3, [a, b], [&a.sdp, &b.sdp]);
             for (ssrc, way) in [(1, [A, B]), (2, [B, A])] {
-                let goes_on = offer == "sendonly" && ssrc == 1;
+                let goes_on = plays && ssrc == 1;
                 stream(&mut tape, (2_040, if goes_on { back + 60 } else { 14_000 }), ssrc, 0, way);
                 stream(&mut tape, (back + 60, back + 20_000), ssrc, (back + 60 - 2_040) / 20, way);
             }
@@ -302,6 +304,84 @@ fn a_relay_that_sends_nothing_on_is_named() {
             assert!(kind == "one-way-audio" && says.contains(&relay), "{callee}: {says}");
         }
         assert_eq!(told(&call(callee, server, Some(40_000))), ("", ""), "{callee}");
+    }
+}
+
+/// rtpengine#1329, #1517, #1970: a relay that sends nothing on to either side, from the answer on or later.
+#[test]
+fn a_relay_that_sends_nothing_on_to_either_is_named() {
+    for (until_ms, kind_right, text) in [
+        (2_000, "no-audio", "No audio: from 0.0 s to"),
+        (14_100, "audio-stopped", "Audio of both sides stops: from 12."),
+    ] {
+        let (caller, proxy) = (side("192.0.2.10:5060", A, "a"), side("192.0.2.50:5060", "192.0.2.50:30010", "b"));
+        let (inner, callee) = (side("192.0.2.50:5060", "192.0.2.50:30000", "a"), side("198.51.100.20:5060", B, "b"));
+        let mut tape = Tape::default();
+        through_proxy(&mut tape, [&caller, &proxy], [&inner, &callee]);
+        for (ssrc, way) in [(1, [A, "192.0.2.50:30010"]), (2, [B, "192.0.2.50:30000"])] {
+            stream(&mut tape, (2_100, 40_000), ssrc, 0, way);
+        }
+        for (ssrc, way) in [(1, ["192.0.2.50:30000", B]), (2, ["192.0.2.50:30010", A])] {
+            stream(&mut tape, (2_101, until_ms), ssrc, 0, way);
+        }
+        tape.bye(40_000, "f1", [&caller, &proxy]);
+        tape.bye(40_010, "f1", [&inner, &callee]);
+        let call = tape.call_of().0;
+        let (kind, says) = told(&call);
+        assert!(kind == kind_right && says.starts_with(text), "{kind}: {says}");
+        assert!(says.ends_with("the relay 192.0.2.50, which sends nothing on to either."), "{says}");
+    }
+}
+
+/// asterisk#1027, freeswitch#2957, sipsorcery#192: a side on hold that plays nothing, behind a relay: its silence is no
+/// blind tap, and what stops soon after the resume is found.
+#[test]
+fn a_silent_hold_hides_nothing_behind_it() {
+    let relay = ["192.0.2.50:30010", "192.0.2.50:30000"];
+    let (caller, proxy) = (side("192.0.2.10:5060", A, "a"), side("192.0.2.50:5060", relay[0], "b"));
+    let (inner, callee) = (side("192.0.2.50:5060", relay[1], "a"), side("198.51.100.20:5060", B, "b"));
+    let held = |sdp: &str, way: &str| format!("{sdp}a={way}\n");
+    let mut tape = Tape::default();
+    through_proxy(&mut tape, [&caller, &proxy], [&inner, &callee]);
+    for (at_ms, cseq, ways) in [(12_000, 2, ["sendonly", "recvonly"]), (22_000, 3, ["sendrecv", "sendrecv"])] {
+        let offers = [&caller, &proxy, &inner, &callee].map(|side| [0, 1].map(|n| held(&side.sdp, ways[n])));
+        change(&mut tape, at_ms, cseq, [&caller, &proxy], [&offers[0][0], &offers[1][1]]);
+        change(&mut tape, at_ms + 5, cseq, [&inner, &callee], [&offers[2][0], &offers[3][1]]);
+    }
+    let mut number = 0;
+    for (from_ms, until_ms) in [(2_100, 12_000), (22_100, 30_000), (30_000, 45_000)] {
+        let stops = from_ms == 30_000;
+        for (ssrc, way) in [(1, [A, relay[0]]), (1, [relay[1], B]), (2, [B, relay[1]]), (2, [relay[0], A])] {
+            if !(stops && way == [relay[0], A]) {
+                stream(&mut tape, (from_ms, until_ms), ssrc, number, way);
+            }
+        }
+        number += (until_ms - from_ms) / 20;
+    }
+    tape.bye(45_000, "f1", [&caller, &proxy]);
+    tape.bye(45_010, "f1", [&inner, &callee]);
+    let call = tape.call_of().0;
+    let (kind, says) = told(&call);
+    assert!(kind == "one-way-audio" && says.contains("192.0.2.50:30010 sends nothing more"), "{kind}: {says}");
+    assert_eq!(call.capture.note, "");
+}
+
+/// Audio that begins late is late although the call is changed, or held, soon after.
+#[test]
+fn late_audio_is_found_before_a_change() {
+    for way in [None, Some(["sendonly", "recvonly"])] {
+        let [a, b] = &sides();
+        let with = |media: &str, way: &str| sdp(end(media), "audio RTP/AVP 0", &[way]);
+        let mut tape = Tape::default();
+        tape.call(0, "f1", [a, b]);
+        let [offer, answer] = way.map_or([a.sdp.clone(), b.sdp.clone()], |[o, n]| [with(A, o), with(B, n)]);
+        change(&mut tape, 7_700, 2, [a, b], [&offer, &answer]);
+        change(&mut tape, 12_000, 3, [a, b], [&a.sdp, &b.sdp]);
+        stream(&mut tape, (2_040, 30_000), 1, 0, [A, B]);
+        stream(&mut tape, (7_000, if way.is_some() { 7_700 } else { 12_000 }), 2, 0, [B, A]);
+        stream(&mut tape, (12_060, 30_000), 2, 253, [B, A]);
+        tape.bye(30_000, "f1", [a, b]);
+        assert_eq!(told(&tape.call_of().0).0, "late-audio", "{way:?}");
     }
 }
 

@@ -80,3 +80,47 @@ fn checks_with_other_names_say_nothing() {
         assert_eq!((kind(&call), without_call), ("no-audio", 2), "{names:?}");
     }
 }
+
+/// SIP.js#436, sipml5#293, JsSIP#195, pjproject#5102: checks between the very addresses of both descriptions, and none is
+/// answered; or all are, and nobody sends.
+#[test]
+fn checks_without_an_answer_are_the_cause() {
+    let addresses = ["203.0.113.7:40000", "198.51.100.99:50000"];
+    let judged = |asking: [bool; 2], answered: bool, many: bool| {
+        let a = side("203.0.113.7:5060", "a", addresses[0], "192.168.1.10:4000", "Auf1");
+        let b = side("198.51.100.99:5060", "b", addresses[1], "192.168.7.7:4000", "Buf1");
+        let [from, to] = addresses.map(end);
+        let mut tape = Tape::default();
+        tape.call(0, "n1", [&a, &b]);
+        for at_ms in (2_060..if many { 20_000 } else { 4_000 }).step_by(500) {
+            for (n, way) in [[from, to], [to, from]].into_iter().enumerate().filter(|(n, _)| asking[*n]) {
+                let mut packet = check(NAMES[1 - n], NAMES[n]);
+                tape.udp(at_ms, way[0], way[1], &packet);
+                packet[..2].copy_from_slice(&0x0101u16.to_be_bytes());
+                if answered {
+                    tape.udp(at_ms + 20, way[1], way[0], &packet);
+                }
+            }
+        }
+        // Another call's media passes from and to the same networks.
+        for (ssrc, way) in
+            [(8, ["203.0.113.9:4000", "198.51.100.98:6000"]), (9, ["198.51.100.98:6000", "203.0.113.9:4000"])]
+        {
+            let [from, to] = way.map(end);
+            tape.media((0, 30_000), ssrc, |o| udp(from, to, o));
+        }
+        tape.bye(22_040, "n1", [&a, &b]);
+        let call = tape.call_of().0;
+        (kind(&call).to_owned(), says(&call).to_owned())
+    };
+    for (asking, who) in
+        [([true; 2], "both sides asked"), ([true, false], "the caller alone"), ([false, true], "the callee")]
+    {
+        let (kind, says) = judged(asking, false, true);
+        assert!(kind == "no-audio" && says.contains("ICE found no way") && says.contains(who), "{says}");
+    }
+    for (answered, many) in [(true, true), (false, false)] {
+        let (kind, says) = judged([true; 2], answered, many);
+        assert!(kind == "no-audio" && !says.contains("ICE"), "{says}");
+    }
+}

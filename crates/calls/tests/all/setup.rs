@@ -161,3 +161,65 @@ fn an_early_hangup_says_the_reason_that_was_given() {
         assert!(says(&call).contains(told) && says(&call).contains("It says") != told.is_empty(), "{}", says(&call));
     }
 }
+
+/// RFC 3261 section 21.6.2: somebody declines while it rings. What blocks calls does not ring, or says so (603+).
+#[test]
+fn a_call_that_is_declined_is_no_failure() {
+    let judged = |rings: bool, line: &str| {
+        let [a, b] = &sides();
+        let mut tape = Tape::default();
+        let dialog = ("s1", [a.tag, b.tag]);
+        tape.sip(0, [a, b], INVITE, ("s1", [a.tag, ""]), "1 INVITE", &a.sdp);
+        if rings {
+            tape.sip(100, [b, a], "SIP/2.0 180 Ringing", dialog, "1 INVITE", "");
+        }
+        tape.sip(4_100, [b, a], &format!("SIP/2.0 {line}"), dialog, "1 INVITE", "");
+        tape.sip(4_110, [a, b], "ACK sip:b@x SIP/2.0", dialog, "1 ACK", "");
+        kind(&tape.call_of().0).to_owned()
+    };
+    assert_eq!([judged(true, "603 Decline"), judged(true, "603 Declined")], ["", ""]);
+    for line in [(false, "603 Decline"), (true, "603 Network Blocked"), (true, "604 Does Not Exist Anywhere")] {
+        assert_eq!(judged(line.0, line.1), "failure-6xx", "{line:?}");
+    }
+}
+
+/// What counts is what the caller is told: a proxy queues the call while a phone is woken up (182), or a target rings and
+/// the proxy keeps that for itself.
+#[test]
+fn what_the_caller_is_told_is_setup() {
+    let judged = |told: &[(i64, bool, &str)]| {
+        let [a, b] = &sides();
+        let proxy = Side { signals: end("192.0.2.50:5060"), tag: "p", sdp: String::new() };
+        let mut tape = Tape::default();
+        tape.sip(0, [a, &proxy], INVITE, ("s1", [a.tag, ""]), "1 INVITE", &a.sdp);
+        tape.sip(10, [&proxy, b], INVITE, ("s1", [a.tag, ""]), "1 INVITE", &a.sdp);
+        for (at_ms, inner, line) in told {
+            let way = if *inner { [b, &proxy] } else { [&proxy, a] };
+            let body = if line.starts_with("200") { b.sdp.as_str() } else { "" };
+            tape.sip(*at_ms, way, &format!("SIP/2.0 {line}"), ("s1", [a.tag, b.tag]), "1 INVITE", body);
+        }
+        let answer_ms = told.last().unwrap().0;
+        for way in [[a, &proxy], [&proxy, b]] {
+            tape.sip(answer_ms + 20, way, "ACK sip:b@x SIP/2.0", ("s1", [a.tag, b.tag]), "1 ACK", "");
+        }
+        talk(&mut tape, (answer_ms + 40, answer_ms + 20_000));
+        tape.bye(answer_ms + 20_000, "s1", [a, &proxy]);
+        let call = tape.call_of().0;
+        (kind(&call).to_owned(), says(&call).to_owned())
+    };
+    let [ring, ok] = ["180 Ringing", "200 OK"];
+    let queued = [
+        (120, false, "182 Queued"),
+        (9_500, true, ring),
+        (9_510, false, ring),
+        (12_000, true, ok),
+        (12_010, false, ok),
+    ];
+    assert_eq!(judged(&queued).0, "");
+    assert_eq!(judged(&queued[1..]).0, "slow-setup");
+    let kept = [(300, true, ring), (9_000, false, ring), (12_000, true, ok), (12_010, false, ok)];
+    let (kind, says) = judged(&kept);
+    assert!(kind == "slow-setup" && says.contains("took 9.0 s from the INVITE to 180 Ringing"), "{says}");
+    let quick = [(300, true, ring), (310, false, ring), (12_000, true, ok), (12_010, false, ok)];
+    assert_eq!(judged(&quick).0, "");
+}
