@@ -128,8 +128,8 @@ pub fn failure(case: &Case<'_>) -> Option<Verdict> {
     verdict(kind, text, evidence)
 }
 
-/// It rang where somebody then wished no call (RFC 3261 section 21.6.2). What blocks calls in their stead says so before
-/// it rings, or in words of its own.
+/// It rang where somebody then wished no call (RFC 3261 section 21.6.2). What blocks calls in their stead says so
+/// before it rings, or in words of its own.
 fn is_declined(call: &Call) -> bool {
     let plain = ["", "decline", "declined"].iter().any(|phrase| call.reason.eq_ignore_ascii_case(phrase));
     if call.code != 603 || !plain {
@@ -297,7 +297,7 @@ pub fn slow_setup(case: &Case<'_>) -> Option<Verdict> {
     verdict("slow-setup", text, vec![invite.packet, sign.packet])
 }
 
-/// The first that the caller is told of what became of its INVITE: that it rings, is forwarded, or waits in a queue (RFC
+/// The first that the caller is told of what became of its INVITE: it rings, is forwarded, or waits in a queue (RFC
 /// 3261 sections 21.1.2 to 21.1.5), or the answer. What proxies are told, it does not know yet.
 fn told_caller(call: &Call) -> Option<&Message> {
     let says = |m: &&Message| m.method == Method::Invite as u8 && matches!(m.status, 180..=183 | 200..=299);

@@ -81,8 +81,8 @@ fn checks_with_other_names_say_nothing() {
     }
 }
 
-/// SIP.js#436, sipml5#293, JsSIP#195, pjproject#5102: checks between the very addresses of both descriptions, and none is
-/// answered; or all are, and nobody sends.
+/// SIP.js#436, sipml5#293, JsSIP#195, pjproject#5102: checks between the very addresses of both descriptions, and none
+/// is answered; or all are, and nobody sends.
 #[test]
 fn checks_without_an_answer_are_the_cause() {
     let addresses = ["203.0.113.7:40000", "198.51.100.99:50000"];

@@ -183,8 +183,8 @@ fn a_call_that_is_declined_is_no_failure() {
     }
 }
 
-/// What counts is what the caller is told: a proxy queues the call while a phone is woken up (182), or a target rings and
-/// the proxy keeps that for itself.
+/// What counts is what the caller is told: a proxy queues the call while a phone is woken up (182), or a target rings
+/// and the proxy keeps that for itself.
 #[test]
 fn what_the_caller_is_told_is_setup() {
     let judged = |told: &[(i64, bool, &str)]| {

@@ -2,7 +2,7 @@
 
 use super::{Sqlite, open};
 use crate::backend::Backend;
-use crate::row::{Call, Rows};
+use crate::row::{Call, Rows, Stream};
 use crate::store::{Access, Query, SqlLimits};
 use crate::summary::SummaryQuery;
 use crate::time::{DAY_NS, Day};
@@ -174,4 +174,31 @@ fn a_search_looks_at_no_slice_that_cannot_have_what_it_looks_for() {
         assert_eq!(skipped(never), 0, "{never}");
     }
     assert_eq!(skipped("caller:+4400007"), 1, "the index of the first day is missed; the second has no such number");
+}
+
+/// Two captures of two taps: the same media, and the signalling of another leg in each. Reading the second one takes
+/// nothing away from the first.
+#[test]
+fn a_stream_stays_with_the_call_that_has_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Sqlite::open(folder.path(), Access::Write).unwrap();
+    let stream = |packets| Stream { id: Id::derive(DAY, b"s"), first_ns: DAY, packets, ..Stream::default() };
+    let leg = |n: i64, packets: u64| Call { streams: vec![stream(packets)], ..call(3 * n) };
+    // Known without its call before.
+    store.write(&Rows { streams: vec![stream(10)], ..Rows::default() }).unwrap();
+    for (n, packets) in [(0, 20), (1, 30), (0, 20)] {
+        store.write(&Rows { calls: vec![leg(n, packets)], ..Rows::default() }).unwrap();
+        store.commit().unwrap();
+        let packets = |n: i64| {
+            let found = store.call_by_id(leg(n, 0).id).unwrap();
+            found.map(|call| call.streams.iter().map(|s| s.packets).collect::<Vec<_>>())
+        };
+        assert_eq!(packets(0), Some(vec![20]));
+        assert!(packets(1).is_none_or(|streams| streams.is_empty()));
+    }
+    // More of the same call.
+    let more = Call { last_ns: DAY + 99, ..leg(0, 25) };
+    store.write(&Rows { calls: vec![more], ..Rows::default() }).unwrap();
+    store.commit().unwrap();
+    assert_eq!(store.call_by_id(leg(0, 0).id).unwrap().unwrap().streams[0].packets, 25);
 }

@@ -207,7 +207,8 @@ pub struct Texts {
     pub calls_insert: String,
     /// One call in place of what is there.
     pub call_replace: String,
-    /// One stream in place of what is there.
+    /// One stream of a call, in place of what is there unless it is another call's: two captures may hold the same
+    /// media, each with the signalling of one leg.
     pub stream_put: String,
     stream_alone: String,
     interval: String,
@@ -232,7 +233,7 @@ impl Texts {
             call_insert: ddl::insert("INSERT OR IGNORE", &CALLS, ""),
             calls_insert: ddl::insert_rows("INSERT OR IGNORE", &CALLS, ROWS_AT_ONCE, ""),
             call_replace: ddl::insert("INSERT OR REPLACE", &CALLS, ""),
-            stream_put: ddl::insert("INSERT OR REPLACE", &STREAMS, ""),
+            stream_put: upsert(&STREAMS, "streams.call_key IS NULL OR streams.call_key = excluded.call_key"),
             stream_alone: upsert(
                 &STREAMS,
                 "streams.call_key IS NULL AND (excluded.last_ns, excluded.packets) > (streams.last_ns, streams.packets)",
