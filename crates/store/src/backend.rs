@@ -5,6 +5,7 @@ mod conformance;
 pub mod sqlite;
 
 use crate::error::{Skipped, StoreError};
+use crate::removal::{Chosen, Class, DayHeld, Gone};
 use crate::rollup::Minute;
 use crate::row::{Call, Charge, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
 use crate::search::{Counts, Search};
@@ -20,8 +21,15 @@ pub trait Backend: Send {
     fn commit(&mut self) -> Result<(), StoreError>;
     fn written(&self) -> Written;
     fn skipped(&self) -> Vec<Skipped>;
+    fn limit_new_days(&mut self, most: usize);
     fn days(&self) -> Result<Vec<Day>, StoreError>;
     fn drop_day(&mut self, day: Day) -> Result<(), StoreError>;
+    fn octets(&self, day: Day) -> u64;
+    fn held(&self, day: Day) -> Result<Option<DayHeld>, StoreError>;
+    fn remove_classes(&mut self, day: Day, classes: &[Class]) -> Result<Gone, StoreError>;
+    fn remove_rows(&mut self, chosen: &Chosen) -> Result<Gone, StoreError>;
+    fn chosen_of(&self, number: &str) -> Result<(Chosen, Vec<Skipped>), StoreError>;
+    fn add_unknown(&self, rows: &Rows, unknown: &mut Chosen) -> Result<(), StoreError>;
     fn calls(&self, query: &Query) -> Result<Page<Call>, StoreError>;
     fn call(&self, name: &str) -> Result<Found, StoreError>;
     fn call_by_id(&self, id: Id) -> Result<Option<Box<Call>>, StoreError>;

@@ -44,3 +44,24 @@ pub fn of_slice(slice: i64) -> (i64, i64) {
     let first = |slice: i64| (slice.clamp(0, SLICES + 1) * SLICE_NS) << 16;
     (first(slice), first(slice.saturating_add(1)))
 }
+
+/// First and last identifier that begin with these digits; none if it is not the beginning of an identifier.
+pub fn ids_of_prefix(text: &str) -> Option<(Id, Id)> {
+    let digits: String = text.chars().filter(|c| *c != '-').collect();
+    if digits.len() < 4 || digits.len() > 32 {
+        return None;
+    }
+    let value = u128::from_str_radix(&digits, 16).ok().filter(|_| !digits.starts_with('+'))?;
+    let rest = 4 * (32 - digits.len() as u32);
+    let first = value.checked_shl(rest).unwrap_or(0);
+    let last = first | (1u128.checked_shl(rest).unwrap_or(0)).wrapping_sub(1);
+    Some((Id::from_octets(first.to_be_bytes()), Id::from_octets(last.to_be_bytes())))
+}
+
+/// Narrows a range of identifiers to those of a day.
+pub fn within_day(first: Id, last: Id, day: Day) -> (Id, Id) {
+    let ms = |ns: i64| (ns.max(0) / 1_000_000) as u128;
+    let day_first = Id::from_octets((ms(day.start_ns()) << 80).to_be_bytes());
+    let day_last = Id::from_octets(((ms(day.end_ns()) << 80).wrapping_sub(1)).to_be_bytes());
+    (first.max(day_first), last.min(day_last))
+}

@@ -19,6 +19,8 @@ pub mod json;
 pub mod key;
 pub mod ladder;
 pub mod packed;
+pub mod removal;
+pub mod retention;
 pub mod rollup;
 pub mod row;
 pub mod schema;

@@ -3,6 +3,7 @@
 use crate::backend::{Backend, sqlite::Sqlite};
 use crate::error::{Skipped, StoreError};
 use crate::filter::Filter;
+use crate::removal::{Chosen, Class, DayHeld, Gone};
 use crate::rollup::Minute;
 use crate::row::{Call, Charge, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
 use crate::search::{Counts, Search};
@@ -17,6 +18,10 @@ use trunkline_kit::Id;
 
 /// Most rows of a page.
 pub const PAGE_ROWS_MAX: usize = 10_000;
+/// Days that one store makes, unless [`Store::limit_new_days`] says otherwise: eleven years of a program that runs.
+pub const DAYS_NEW_MAX: usize = 4096;
+/// Days that one capture makes, unless told otherwise: a year, and a month of another.
+pub const DAYS_OF_CAPTURE: usize = 400;
 /// Most identifiers that [`Found::Many`] lists.
 pub const FOUND_MAX: usize = 20;
 
@@ -173,6 +178,9 @@ pub struct SqlLimits {
     pub from_ns: i64,
     /// Only days before this time are seen.
     pub to_ns: i64,
+    /// Of these days only rows that begin in the span (streams with their first packet, losses with `since`). Rows of
+    /// calls that began the day before are among them; streams of calls that are older are not.
+    pub of_rows: bool,
     /// Most rows; the rest is cut off and said so.
     pub rows_max: usize,
     /// Longest time.
@@ -181,7 +189,8 @@ pub struct SqlLimits {
 
 impl Default for SqlLimits {
     fn default() -> Self {
-        SqlLimits { from_ns: i64::MIN, to_ns: i64::MAX, rows_max: 100_000, time_max: Duration::from_secs(30) }
+        let (rows_max, time_max) = (100_000, Duration::from_secs(30));
+        SqlLimits { from_ns: i64::MIN, to_ns: i64::MAX, of_rows: false, rows_max, time_max }
     }
 }
 
@@ -211,6 +220,12 @@ impl Store {
     /// [`StoreError::Folder`]. A damaged day is not an error here: it is told when it is needed.
     pub fn open(folder: &Path, access: Access) -> Result<Self, StoreError> {
         Ok(Store(Box::new(Sqlite::open(folder, access)?)))
+    }
+
+    /// Makes at most so many days that are not there yet: wild times in a capture must not fill the disk. Rows of
+    /// further days are refused and counted, and [`Store::skipped`] says of which.
+    pub fn limit_new_days(&mut self, most: usize) {
+        self.0.limit_new_days(most);
     }
 
     /// Takes rows. A row that is known is replaced only by one that saw more (later last packet, then more messages and
@@ -256,6 +271,54 @@ impl Store {
     /// [`StoreError::Disk`], or [`StoreError::Question`] if the store is open for reading.
     pub fn drop_day(&mut self, day: Day) -> Result<(), StoreError> {
         self.0.drop_day(day)
+    }
+
+    /// Octets of a day's files; 0 if there is no such day.
+    pub fn octets(&self, day: Day) -> u64 {
+        self.0.octets(day)
+    }
+
+    /// What there is in a day by class; none if there is nothing in it. Reads all of its pages.
+    ///
+    /// # Errors
+    /// [`StoreError::Day`] and [`StoreError::Disk`].
+    pub fn held(&self, day: Day) -> Result<Option<DayHeld>, StoreError> {
+        self.0.held(day)
+    }
+
+    /// Removes all rows of some classes from a day, and what they took of its file. A day without a row is removed.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] while somebody writes to it, [`StoreError::Disk`] if there is no room to shrink the file
+    /// (the rows are gone), [`StoreError::Day`].
+    pub fn remove_classes(&mut self, day: Day, classes: &[Class]) -> Result<Gone, StoreError> {
+        self.0.remove_classes(day, classes)
+    }
+
+    /// Removes rows, of calls with their streams and intervals, from all days, and what they took of the files. To be
+    /// done again if it fails: what is gone is not found any more.
+    ///
+    /// # Errors
+    /// As [`Store::remove_classes`].
+    pub fn remove_rows(&mut self, chosen: &Chosen) -> Result<Gone, StoreError> {
+        self.0.remove_rows(chosen)
+    }
+
+    /// The rows that name a number: calls from it, to it or through it, its registrations, transactions and charges.
+    /// The days that could not be read are told.
+    ///
+    /// # Errors
+    /// As [`Store::calls`].
+    pub fn chosen_of(&self, number: &str) -> Result<(Chosen, Vec<Skipped>), StoreError> {
+        self.0.chosen_of(number)
+    }
+
+    /// Adds to `unknown` those of these calls, lone streams, registrations and events that the store does not have.
+    ///
+    /// # Errors
+    /// As [`Store::calls`], and [`StoreError::Day`].
+    pub fn add_unknown(&self, rows: &Rows, unknown: &mut Chosen) -> Result<(), StoreError> {
+        self.0.add_unknown(rows, unknown)
     }
 
     /// Calls with their streams.
@@ -382,8 +445,7 @@ impl Store {
     /// `sip_events`, `losses`, `minutes`, `charges`. Nothing can be changed.
     ///
     /// # Errors
-    /// [`StoreError::Question`] with what SQL says is wrong, [`StoreError::Limit`] if it took too long or needs more
-    /// days than can be seen at once.
+    /// [`StoreError::Question`] with what SQL says is wrong, [`StoreError::Limit`] if it took too long.
     pub fn sql(&self, text: &str, limits: &SqlLimits, on_row: OnRow<'_>) -> Result<SqlDone, StoreError> {
         self.0.sql(text, limits, on_row)
     }

@@ -167,6 +167,25 @@ fn split_offset(text: &str) -> Option<(&str, Option<i64>)> {
     (h < 24 && m < 60).then_some((&text[..at], Some(sign * (h * 3600 + m * 60) * SECOND_NS)))
 }
 
+/// Reads how long ago something was, nanoseconds: `-2h`, `now-15m`, `2h ago`; s, m, h, d and w are understood.
+pub fn parse_back(text: &str) -> Option<i64> {
+    let minus = text.strip_prefix("now").unwrap_or(text).strip_prefix('-');
+    let amount = minus.or_else(|| text.strip_suffix("ago").map(str::trim_end))?;
+    let unit_ns = match amount.chars().next_back()? {
+        's' => SECOND_NS,
+        'm' => MINUTE_NS,
+        'h' => 3600 * SECOND_NS,
+        'd' => DAY_NS,
+        'w' => 7 * DAY_NS,
+        _ => return None,
+    };
+    let digits = amount.get(..amount.len() - 1)?;
+    if digits.is_empty() || digits.len() > 9 || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse::<i64>().ok().map(|count| count.saturating_mul(unit_ns))
+}
+
 /// Exactly `N` numbers of these widths with `between` between them.
 fn numbers<const N: usize>(text: &str, between: char, widths: &[usize; N]) -> Option<[i64; N]> {
     let mut out = [0; N];

@@ -38,6 +38,7 @@ pub enum Command {
     Events(command::events::Events),
     Streams(command::streams::Streams),
     Sql(command::sql::Sql),
+    Store(command::store::Store),
     Extract(command::extract::Extract),
     Packets(command::packets::Packets),
     ExtcapInstall(command::extcap::install::Install),

@@ -25,6 +25,7 @@ pub mod replay;
 pub mod run;
 pub mod sim;
 pub mod sql;
+pub mod store;
 pub mod streams;
 pub mod user;
 pub mod web;
@@ -55,6 +56,7 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
         Command::Events(events) => events.run(&terminal),
         Command::Streams(streams) => streams.run(&terminal),
         Command::Sql(sql) => sql.run(&terminal),
+        Command::Store(store) => store.run(),
         Command::Extract(extract) => extract.run(&terminal),
         Command::Extcap(extcap) => extcap.run(&terminal),
         Command::ExtcapInstall(install) => install.run(),

@@ -22,6 +22,7 @@ mod moment;
 mod output;
 mod pager;
 mod processor;
+mod retention;
 mod run;
 mod search;
 mod selection;

@@ -4,7 +4,7 @@ use crate::problem::Problem;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::time::{SystemTime, UNIX_EPOCH};
-use trunkline_store::time::{DAY_NS, SECOND_NS, parse_span_in};
+use trunkline_store::time::{parse_back, parse_span_in};
 
 /// Nanoseconds since 1970.
 pub fn now_ns() -> i64 {
@@ -64,30 +64,15 @@ pub fn maybe(name: &str, text: Option<&str>, end: End, now_ns: i64, zone: &TimeZ
 
 /// `now`, `now-15m`, `-1h`.
 fn relative(text: &str, now_ns: i64) -> Option<i64> {
-    let rest = text.strip_prefix("now").unwrap_or(text);
-    if rest.is_empty() && !text.is_empty() {
+    if text == "now" {
         return Some(now_ns);
     }
-    let (sign, amount) = match (rest.strip_prefix('-'), rest.strip_prefix('+')) {
-        (Some(amount), _) => (-1, amount),
-        (_, Some(amount)) if text.starts_with("now") => (1, amount),
-        _ => return None,
-    };
-    let unit = amount.chars().next_back()?;
-    let unit_ns = match unit {
-        's' => SECOND_NS,
-        'm' => 60 * SECOND_NS,
-        'h' => 3600 * SECOND_NS,
-        'd' => DAY_NS,
-        'w' => 7 * DAY_NS,
-        _ => return None,
-    };
-    let digits = &amount[..amount.len() - 1];
-    if digits.is_empty() || digits.len() > 9 || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
+    let after = text.strip_prefix("now+").and_then(|amount| parse_back(&format!("-{amount}")));
+    let back = text.strip_prefix("now").unwrap_or(text).strip_prefix('-').and_then(|_| parse_back(text));
+    match (back, after) {
+        (Some(back_ns), _) => Some(now_ns.saturating_sub(back_ns)),
+        (_, after) => after.map(|after_ns| now_ns.saturating_add(after_ns)),
     }
-    let count: i64 = digits.parse().ok()?;
-    Some(now_ns.saturating_add(count.saturating_mul(unit_ns).saturating_mul(sign)))
 }
 
 /// The time at which a clock of that zone shows `clock_ns`; the first one where it shows it twice.
@@ -100,7 +85,7 @@ pub fn of_clock(clock_ns: i64, zone: &TimeZone) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trunkline_store::time::parse_span;
+    use trunkline_store::time::{DAY_NS, SECOND_NS, parse_span};
 
     fn at(text: &str, end: End) -> Result<i64, Problem> {
         read("from", text, end, 1_000 * DAY_NS, &TimeZone::UTC)

@@ -433,6 +433,15 @@ pub trait Reader: Send + Sync {
     /// It is no capture ([`Trouble::Refused`]), or what failed.
     fn read(&self, path: &Path, name: &str, progress: &Progress, cancel: &Cancel) -> Result<ReadDone, SourceError>;
 
+    /// Removes the rows that a capture brought and that were not there before, by where the capture is kept
+    /// ([`ReadDone::kept`]); how many.
+    ///
+    /// # Errors
+    /// They cannot be removed; once more may do.
+    fn forget(&self, _kept: &std::path::Path) -> Result<u64, SourceError> {
+        Ok(0)
+    }
+
     /// Octets of all captures that it keeps, also those of an earlier start.
     fn kept_octets(&self) -> u64 {
         0

@@ -227,6 +227,11 @@ impl<A, D> Work<A, D> {
         *lock(&self.kept) = Some(path);
     }
 
+    /// Where it lies.
+    pub fn kept(&self) -> Option<PathBuf> {
+        lock(&self.kept).clone()
+    }
+
     fn remove_files(&self) {
         let _ = std::fs::remove_file(&self.path);
         if let Some(kept) = lock(&self.kept).take() {

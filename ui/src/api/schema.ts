@@ -561,7 +561,7 @@ export interface paths {
         get: operations["get_captures_id"];
         put?: never;
         post?: never;
-        /** Ends the reading of a capture; calls that were read already stay. */
+        /** Ends the reading of a capture, or removes it with the rows that it brought. */
         delete: operations["delete_captures_id"];
         options?: never;
         head?: never;

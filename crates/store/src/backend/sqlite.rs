@@ -6,6 +6,8 @@ mod ddl;
 mod find;
 mod functions;
 mod gists;
+mod leave;
+mod one_by_one;
 mod open;
 mod pages;
 mod read;
@@ -23,17 +25,19 @@ use crate::entry::Lookup;
 use crate::error::{Skipped, StoreError};
 use crate::filter::{Filter, sql as filter_sql};
 use crate::key;
+use crate::removal::{Chosen, Class, DayHeld, Gone};
 use crate::rollup::{Minute, minute_of};
 use crate::row::{Call, Charge, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
 use crate::search::{Counts, Search};
 use crate::store::{
-    Access, Cursor, FOUND_MAX, Found, OnRow, Order, PAGE_ROWS_MAX, Page, Query, SqlDone, SqlLimits, Written,
+    Access, Cursor, DAYS_NEW_MAX, FOUND_MAX, Found, OnRow, Order, PAGE_ROWS_MAX, Page, Query, SqlDone, SqlLimits,
+    Written,
 };
 use crate::summary::{Summary, SummaryQuery};
-use crate::time::Day;
+use crate::time::{DAY_NS, Day};
 use core::cell::RefCell;
 use read::DayReader;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use trunkline_kit::Id;
 use write::{Batch, DayWriter, Elsewhere};
@@ -42,9 +46,6 @@ use write::{Batch, DayWriter, Elsewhere};
 pub const DAYS_WRITTEN_MAX: usize = 4;
 /// Days that are open for reading at once; the oldest is closed.
 pub const DAYS_READ_MAX: usize = 4;
-/// Day files that one writer makes: a capture with wild times must not fill the folder. Rows of further days are
-/// refused and counted.
-pub const DAYS_NEW_MAX: usize = 4096;
 
 /// The store in one folder.
 pub struct Sqlite {
@@ -53,6 +54,9 @@ pub struct Sqlite {
     writers: BTreeMap<Day, DayWriter>,
     uses: u64,
     days_made: usize,
+    days_new_max: usize,
+    /// Days that were not made as there would be too many.
+    days_beyond: BTreeSet<Day>,
     written: Written,
     /// Rows refused since the last commit that went through: who is given an error hands all of them in again.
     refused: u64,
@@ -75,6 +79,8 @@ impl Sqlite {
             writers: BTreeMap::new(),
             uses: 0,
             days_made: 0,
+            days_new_max: DAYS_NEW_MAX,
+            days_beyond: BTreeSet::new(),
             written: Written::default(),
             refused: 0,
             skipped: RefCell::default(),
@@ -89,6 +95,10 @@ impl Sqlite {
     /// The writer of a day; none if the day cannot be written, which is noted.
     fn writer(&mut self, day: Day) -> Result<Option<&mut DayWriter>, StoreError> {
         self.uses += 1;
+        // Another process removed the day, and perhaps made it again.
+        if self.writers.get(&day).is_some_and(|writer| !writer.is_current()) {
+            self.writers.remove(&day);
+        }
         if !self.writers.contains_key(&day) {
             if self.skipped.get_mut().contains_key(&day) {
                 return Ok(None);
@@ -96,9 +106,8 @@ impl Sqlite {
             self.close_oldest_writer()?;
             let path = self.path(day);
             let is_new = !path.exists();
-            if is_new && self.days_made >= DAYS_NEW_MAX {
-                let why = format!("{}: not made, {DAYS_NEW_MAX} new days are enough for one run", path.display());
-                self.skipped.get_mut().insert(day, why);
+            if is_new && self.days_made >= self.days_new_max {
+                self.days_beyond.insert(day);
                 return Ok(None);
             }
             match DayWriter::open(&path, day, self.access) {
@@ -118,6 +127,29 @@ impl Sqlite {
             return Ok(Some(writer));
         }
         Ok(None)
+    }
+
+    fn may_change(&self) -> Result<(), StoreError> {
+        match self.access {
+            Access::Read => Err(StoreError::Question("the store is open for reading only".into())),
+            Access::Write | Access::Load => Ok(()),
+        }
+    }
+
+    /// Closes a day; what was not committed of it is forgotten.
+    fn let_go(&mut self, day: Day) {
+        self.writers.remove(&day);
+        self.readers.get_mut().retain(|(d, _)| *d != day);
+        self.skipped.get_mut().remove(&day);
+    }
+
+    /// The days that were not made, in one line.
+    fn beyond(&self) -> Option<Skipped> {
+        let (first, last) = self.days_beyond.first().zip(self.days_beyond.last())?;
+        let (days, most, folder) = (self.days_beyond.len(), self.days_new_max, self.folder.display());
+        let what = if days == 1 { "1 day".to_owned() } else { format!("{days} days") };
+        let why = format!("{folder}: {what}, {first} to {last}, not made: {most} new days are the limit");
+        Some(Skipped { day: *first, why })
     }
 
     fn close_oldest_writer(&mut self) -> Result<(), StoreError> {
@@ -289,9 +321,7 @@ impl Sqlite {
 
 impl Backend for Sqlite {
     fn write(&mut self, rows: &Rows) -> Result<(), StoreError> {
-        if self.access == Access::Read {
-            return Err(StoreError::Question("the store is open for reading only".into()));
-        }
+        self.may_change()?;
         let done = self.write_days(rows);
         self.forget_if_failed(done)
     }
@@ -308,7 +338,13 @@ impl Backend for Sqlite {
     }
 
     fn skipped(&self) -> Vec<Skipped> {
-        self.skipped.borrow().iter().map(|(day, why)| Skipped { day: *day, why: why.clone() }).collect()
+        let skipped = self.skipped.borrow();
+        let beyond = self.beyond().into_iter();
+        beyond.chain(skipped.iter().map(|(day, why)| Skipped { day: *day, why: why.clone() })).collect()
+    }
+
+    fn limit_new_days(&mut self, most: usize) {
+        self.days_new_max = most;
     }
 
     fn days(&self) -> Result<Vec<Day>, StoreError> {
@@ -327,23 +363,38 @@ impl Backend for Sqlite {
     }
 
     fn drop_day(&mut self, day: Day) -> Result<(), StoreError> {
-        if self.access == Access::Read {
-            return Err(StoreError::Question("the store is open for reading only".into()));
-        }
-        self.writers.remove(&day);
-        self.readers.get_mut().retain(|(d, _)| *d != day);
-        self.skipped.get_mut().remove(&day);
-        let path = self.path(day);
-        // The log first: a file without its log is whole as of its last checkpoint, a log without its file is nothing.
-        // And once more: a reader that opened the file in between makes an empty one.
-        let log = ["-journal", "-wal", "-shm"].map(|suffix| open::beside(&path, suffix));
-        let _names = open::names_change();
-        for path in log.iter().cloned().chain([path]).chain(log.iter().cloned()) {
-            match std::fs::remove_file(&path) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(StoreError::Disk { path, cause: e.to_string() });
-                }
-                _ => {}
+        leave::drop_day(self, day)
+    }
+
+    fn octets(&self, day: Day) -> u64 {
+        leave::octets(&self.path(day))
+    }
+
+    fn held(&self, day: Day) -> Result<Option<DayHeld>, StoreError> {
+        leave::held(&self.path(day), day)
+    }
+
+    fn remove_classes(&mut self, day: Day, classes: &[Class]) -> Result<Gone, StoreError> {
+        leave::remove_classes(self, day, classes)
+    }
+
+    fn remove_rows(&mut self, chosen: &Chosen) -> Result<Gone, StoreError> {
+        leave::remove_rows(self, chosen)
+    }
+
+    fn chosen_of(&self, number: &str) -> Result<(Chosen, Vec<Skipped>), StoreError> {
+        let mut chosen = Chosen::default();
+        let skipped = self.each_day(Order::Oldest, i64::MIN, i64::MAX, |_, reader| {
+            reader.add_rows_of(number, &mut chosen)?;
+            Ok(true)
+        })?;
+        Ok((chosen, skipped))
+    }
+
+    fn add_unknown(&self, rows: &Rows, unknown: &mut Chosen) -> Result<(), StoreError> {
+        for (day, batch) in by_day(rows) {
+            if self.with_reader(day, |reader| reader.add_unknown(&batch, unknown))?.is_none() {
+                batch.add_to(unknown);
             }
         }
         Ok(())
@@ -395,10 +446,10 @@ impl Backend for Sqlite {
     fn call(&self, name: &str) -> Result<Found, StoreError> {
         let name = name.trim();
         let mut found: Vec<(Day, (i64, Id, i64))> = vec![];
-        if let Some((first, last)) = ids_of_prefix(name) {
+        if let Some((first, last)) = key::ids_of_prefix(name) {
             let (from_ns, to_ns) = (key::day_of(first).start_ns(), key::day_of(last).end_ns());
             self.each_day(Order::Newest, from_ns, to_ns, |day, reader| {
-                let (first, last) = within_day(first, last, day);
+                let (first, last) = key::within_day(first, last, day);
                 let ids = reader.ids_between(first, last, FOUND_MAX - found.len())?;
                 found.extend(ids.into_iter().map(|id| (day, id)));
                 Ok(found.len() < FOUND_MAX)
@@ -493,7 +544,9 @@ impl Backend for Sqlite {
 
     fn sql(&self, text: &str, limits: &SqlLimits, on_row: OnRow<'_>) -> Result<SqlDone, StoreError> {
         let mut days = self.days()?;
-        days.retain(|d| d.end_ns() > limits.from_ns && d.start_ns() < limits.to_ns);
+        // A stream lies in the day of its call, an interval in that of its stream.
+        let before = if limits.of_rows { DAY_NS } else { 0 };
+        days.retain(|d| d.end_ns() > limits.from_ns.saturating_sub(before) && d.start_ns() < limits.to_ns);
         let files: Vec<(Day, PathBuf)> = days.into_iter().map(|d| (d, self.path(d))).collect();
         sql::run(&files, text, limits, on_row)
     }
@@ -509,27 +562,6 @@ fn by_day(rows: &Rows) -> BTreeMap<Day, Batch<'_>> {
     rows.charges.iter().for_each(|c| days.entry(key::day_of(c.id)).or_default().charges.push(c));
     rows.losses.iter().for_each(|l| days.entry(Day::of(l.since_ns)).or_default().losses.push(l));
     days
-}
-
-/// First and last identifier that begin with these digits; none if it is not the beginning of an identifier.
-fn ids_of_prefix(text: &str) -> Option<(Id, Id)> {
-    let digits: String = text.chars().filter(|c| *c != '-').collect();
-    if digits.len() < 4 || digits.len() > 32 {
-        return None;
-    }
-    let value = u128::from_str_radix(&digits, 16).ok().filter(|_| !digits.starts_with('+'))?;
-    let rest = 4 * (32 - digits.len() as u32);
-    let first = value.checked_shl(rest).unwrap_or(0);
-    let last = first | (1u128.checked_shl(rest).unwrap_or(0)).wrapping_sub(1);
-    Some((Id::from_octets(first.to_be_bytes()), Id::from_octets(last.to_be_bytes())))
-}
-
-/// Narrows a range of identifiers to those of a day.
-fn within_day(first: Id, last: Id, day: Day) -> (Id, Id) {
-    let ms = |ns: i64| (ns.max(0) / 1_000_000) as u128;
-    let day_first = Id::from_octets((ms(day.start_ns()) << 80).to_be_bytes());
-    let day_last = Id::from_octets(((ms(day.end_ns()) << 80).wrapping_sub(1)).to_be_bytes());
-    (first.max(day_first), last.min(day_last))
 }
 
 fn cursor_of_key(day: Day, key: i64) -> Cursor {

@@ -3,5 +3,6 @@
 mod agreement;
 mod broken;
 mod crash;
+mod removal;
 mod replay;
 mod versions;

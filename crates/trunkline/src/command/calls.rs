@@ -33,10 +33,10 @@ pub struct Calls {
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
     /// Calls that began then or later
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     from: Option<String>,
     /// Calls that began until then, to the end of the day or minute that is named
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     to: Option<String>,
     /// How many to list at most [default: 50 in a table, else all]
     #[arg(long, value_name = "N")]

@@ -72,10 +72,10 @@ pub struct Extcap {
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     call: Option<String>,
     /// From then on
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     from: Option<String>,
     /// Until then
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     to: Option<String>,
     /// An expression; packets have to match it and the capture filter
     #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]

@@ -13,10 +13,10 @@ use trunkline_record::job::{SegmentFile, Wish, index_file, list};
 #[derive(Clone, Debug, clap::Args)]
 pub struct Part {
     /// From then on
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub from: Option<String>,
     /// Until then, to the end of the day or minute that is named
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub to: Option<String>,
     /// Of these classes alone: sip, rtp, other
     #[arg(long = "class", value_name = "CLASS", value_delimiter = ',', value_parser = class)]

@@ -23,6 +23,7 @@ use trunkline_calls::pipeline::Tap;
 use trunkline_kit::exit::Exit;
 use trunkline_record::{Recorder, Rules};
 use trunkline_store::row::{Loss, Rows};
+use trunkline_store::store::DAYS_OF_CAPTURE;
 use trunkline_store::{Access, Store, json};
 
 /// Threads that may share the work.
@@ -62,6 +63,10 @@ pub struct Read {
     /// Store nothing
     #[arg(long)]
     no_store: bool,
+    /// Most days that are made new in the store; rows of further days are not kept, which is told
+    #[arg(long, value_name = "N", default_value_t = DAYS_OF_CAPTURE as u32)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    days_max: u32,
     /// List every call, however many there are
     #[arg(long, conflicts_with = "json")]
     all: bool,
@@ -146,7 +151,11 @@ impl Read {
         // What comes through a pipe may take long: nobody who looks at it meanwhile should wait.
         let piped = self.files.iter().any(|f| f.as_os_str() == "-");
         let access = if piped { Access::Write } else { Access::Load };
-        let open = || Store::open(&self.data.store(), access).map_err(search::failure);
+        let open = || {
+            let mut store = Store::open(&self.data.store(), access).map_err(search::failure)?;
+            store.limit_new_days(self.days_max as usize);
+            Ok::<_, Failure>(store)
+        };
         let store = if self.no_store { None } else { Some(open()?) };
         Ok(Output { store, waiting: 0, json: self.json, out: stdout(), line: String::new(), selection, failed: None })
     }
@@ -262,7 +271,7 @@ impl Output {
         let Some(store) = &self.store else { return false };
         let refused = store.written().refused;
         for day in store.skipped() {
-            let _ = writeln!(std::io::stderr(), "trunkline: {}: its rows are not kept", day.why);
+            let _ = writeln!(std::io::stderr(), "trunkline: {}: rows of it are not kept", day.why);
         }
         if refused > 0 {
             let _ = writeln!(std::io::stderr(), "trunkline: {} not kept", figure::of(refused, "row was", "rows were"));

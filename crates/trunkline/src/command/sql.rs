@@ -2,6 +2,7 @@
 
 use crate::cli::DataFolder;
 use crate::failure::Failure;
+use crate::moment;
 use crate::pager::Paged;
 use crate::search;
 use crate::show::figure::of;
@@ -26,6 +27,7 @@ pub const TIME_MAX: Duration = Duration::from_secs(600);
 #[command(after_help = "Examples:\n  \
     trunkline sql \"SELECT state, count(*) FROM calls GROUP BY state\"\n  \
     trunkline sql --csv \"SELECT * FROM registrations WHERE code >= 400\"\n  \
+    trunkline sql --from yesterday \"SELECT * FROM losses\"   what was lost since yesterday 0:00\n  \
     trunkline sql --json \"SELECT * FROM calls LIMIT 1\"    the columns of a table, with what is in them\n\n\
     Tables: calls, streams, stream_intervals, registrations, sip_events, losses, minutes, charges. \
     Nothing can be changed.")]
@@ -33,6 +35,12 @@ pub struct Sql {
     /// One SELECT
     #[arg(value_name = "SELECT")]
     statement: String,
+    /// See only rows that begin then or later: 2026-11-20, 2026-11-20T10:00, 03:10, yesterday, -2h
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    from: Option<String>,
+    /// See only rows that begin then or earlier; a day is counted in
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    to: Option<String>,
     /// Print one JSON object a line
     #[arg(long, conflicts_with = "csv")]
     json: bool,
@@ -46,6 +54,7 @@ pub struct Sql {
 impl Sql {
     /// Asks and prints.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
+        let (from_ns, to_ns) = self.span(terminal)?;
         let store = search::open(&self.data)?;
         let mut out = Paged::new(terminal);
         let mut print = Print {
@@ -58,7 +67,8 @@ impl Sql {
             failed: None,
         };
         let rows_max = if self.json || self.csv { usize::MAX } else { TABLE_ROWS_MAX };
-        let limits = SqlLimits { rows_max, time_max: TIME_MAX, ..SqlLimits::default() };
+        let of_rows = self.from.is_some() || self.to.is_some();
+        let limits = SqlLimits { from_ns, to_ns, of_rows, rows_max, time_max: TIME_MAX };
         let asked = store.sql(&self.statement, &limits, &mut |names, values| print.row(names, values));
         if let Some(failure) = print.failed.take() {
             return Err(failure);
@@ -70,6 +80,22 @@ impl Sql {
             let _ = writeln!(io::stderr(), "trunkline: {}: passed over", day.why);
         }
         Ok(if done.skipped.is_empty() { Exit::Done } else { Exit::Degraded })
+    }
+}
+
+impl Sql {
+    /// From when on and before when.
+    fn span(&self, terminal: &Terminal) -> Result<(i64, i64), Failure> {
+        let time = |option: &str, text: &Option<String>| {
+            let read = text.as_deref().map(|text| moment::span(text, &terminal.zone)).transpose();
+            read.map_err(|why| Failure::Usage(format!("{option}: {why}")))
+        };
+        let (from, to) = (time("--from", &self.from)?, time("--to", &self.to)?);
+        let (from_ns, to_ns) = (from.map_or(i64::MIN, |f| f.0), to.map_or(i64::MAX, |t| t.1));
+        if from_ns >= to_ns {
+            return Err(Failure::Usage("--from is not before --to: no row can be between them".to_owned()));
+        }
+        Ok((from_ns, to_ns))
     }
 }
 

@@ -54,7 +54,8 @@ impl Web {
         let _ = signal_hook::flag::register(SIGHUP, Arc::clone(&again));
         let bound = serve::bind(&settings, Mode::Web)?;
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
-        let reader = || Arc::new(Captured::new(data, Captures::default())) as Arc<dyn Reader>;
+        let captured = || Captured::new(data, Captures::default()).with_days_max(settings.store.capture_days.into());
+        let reader = || Arc::new(captured()) as Arc<dyn Reader>;
         let reader = settings.web.uploads.then(reader);
         let handle = serve::serve(bound, &settings, Arc::new(There::new(data)), reader)?;
         serve::announce_in_log(&handle);

@@ -32,6 +32,21 @@ use std::path::PathBuf;
 use std::time::Duration;
 use trunkline_kit::config::{Octets, Share};
 
+impl Settings {
+    /// For how long the rows of a class are kept.
+    pub fn retained(&self, class: trunkline_store::removal::Class) -> &RetainedClass {
+        use trunkline_store::removal::Class;
+        match class {
+            Class::Calls => &self.store_calls,
+            Class::Streams => &self.store_streams,
+            Class::Intervals => &self.store_intervals,
+            Class::Events => &self.store_events,
+            Class::Losses => &self.store_losses,
+            Class::Charges => &self.store_charges,
+        }
+    }
+}
+
 /// What the example begins with.
 const HEAD: &str = "\
 # Trunkline's configuration: every key with its default. Remove the '#' before a key to set it.
@@ -161,6 +176,27 @@ trunkline_kit::section! {
     pub struct Store {
         /// Whether rows are stored. Without them there is nothing to search.
         enabled: bool = true => Restart;
+        /// Most days that one capture that is brought makes new in the store: wild times in it must not fill the disk.
+        /// Rows of further days are not kept, which its page tells. For `trunkline read` it is `--days-max`.
+        capture_days: u16 = 400 => Restart, 1 => 65_535;
+        /// How large the store may get: a share of the file system, or a size. Beyond, rows of the oldest day leave,
+        /// intervals and streams of calls first, charges last; never those of today, nor what `keep-at-least` of their
+        /// class protects.
+        limit: Share = Share::Percent(15.0) => Restart;
+    }
+}
+
+trunkline_kit::section! {
+    /// For how long the rows of one class are kept: `[store.calls]` calls with their streams, `[store.streams]` RTP
+    /// streams, `[store.intervals]` ten seconds of a stream each, `[store.events]` registrations and other
+    /// transactions, `[store.losses]`, `[store.charges]`. Rows leave by whole days (UTC).
+    pub struct RetainedClass {
+        /// When its rows leave; `none` when there is no room.
+        keep_age: Option<Duration> = None => Restart;
+        /// How much of it is kept; `none` until there is no room.
+        keep_size: Option<Octets> = None => Restart;
+        /// How old its rows have to be before they may leave, for whatever other reason: what the law asks to keep.
+        keep_at_least: Option<Duration> = None => Restart;
     }
 }
 
@@ -206,6 +242,18 @@ trunkline_kit::configuration! {
         calls: Calls = "calls",
         /// The rows that calls become.
         store: Store = "store",
+        /// Rows of calls.
+        store_calls: RetainedClass = "store.calls",
+        /// Rows of streams.
+        store_streams: RetainedClass = "store.streams",
+        /// Rows of intervals of streams.
+        store_intervals: RetainedClass = "store.intervals",
+        /// Rows of registrations and other transactions.
+        store_events: RetainedClass = "store.events",
+        /// Rows of losses.
+        store_losses: RetainedClass = "store.losses",
+        /// Rows of charges.
+        store_charges: RetainedClass = "store.charges",
         /// The cache.
         cache: Cache = "cache",
         /// Charging.

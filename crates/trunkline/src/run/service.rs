@@ -18,6 +18,7 @@ use crate::charge;
 use crate::charge::rows::To;
 use crate::failure::Failure;
 use crate::graph;
+use crate::retention;
 use crate::web::live::Here;
 use crate::web::serve;
 use std::path::Path;
@@ -57,6 +58,8 @@ pub struct Service {
     /// For other processes of this machine.
     socket: Option<Server>,
     web: Option<Handle>,
+    /// Lets rows of the store leave.
+    retention: Option<retention::Running>,
 }
 
 /// What is served beside the capture.
@@ -177,6 +180,9 @@ impl Service {
         let mut service = Service::on(settings, rings, Beside { cache, charging, graphs, alerts })?;
         let view = Arc::clone(&service.view);
         service.show(settings, "live");
+        if settings.store.enabled {
+            service.retention = Some(retention::Running::start(settings).map_err(no_thread)?);
+        }
         if let Some(bound) = metrics {
             tracing::info!("metrics at {}", bound.address());
             let view = Arc::clone(&view);
@@ -250,8 +256,8 @@ impl Service {
             graphs.give_own(move || seen.upgrade().map(|view| view.samples()).unwrap_or_default());
         }
         watch(&view)?;
-        let (metrics, socket, web) = (None, None, None);
-        Ok(Service { engine, recorder, bursts, cards, store, late, names, view, metrics, socket, web })
+        let (metrics, socket, web, retention) = Default::default();
+        Ok(Service { engine, recorder, bursts, cards, store, late, names, view, metrics, socket, web, retention })
     }
 
     /// What there is to see of it.
@@ -298,6 +304,7 @@ impl Service {
 
     /// Takes what is in the rings to its end and commits everything.
     pub fn stop(self) -> Ended {
+        drop(self.retention);
         // Who looks on goes first.
         drop(self.web);
         drop(self.socket);

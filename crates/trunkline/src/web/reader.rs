@@ -4,6 +4,7 @@ use super::packets::Captures;
 use super::unread::not_analysed;
 use crate::command::read::COMMIT_ROWS;
 use crate::show::report::why_no_calls;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,8 +14,10 @@ use trunkline_calls::job::{self, ReadOptions, Sink, Summary};
 use trunkline_calls::unread::Unread;
 use trunkline_capture::Expansion;
 use trunkline_store::checked::CLOCK;
+use trunkline_store::removal::Chosen;
 use trunkline_store::row::Rows;
-use trunkline_store::{Access, Store};
+use trunkline_store::store::DAYS_OF_CAPTURE;
+use trunkline_store::{Access, Store, StoreError};
 use trunkline_web::sources::{Cancel, NotAnalysed, Progress, ReadDone, Reader, SourceError, Trouble};
 
 /// How often it is looked how far reading has come.
@@ -26,6 +29,10 @@ pub const KEPT_FOLDER: &str = "captures";
 pub const EXPANSION: Expansion = Expansion { octets_max: 64 << 30, ratio_max: 200, judged_from: 64 << 20 };
 /// Leaps of a capture's clock that are told one by one.
 const LEAPS_TOLD_MAX: usize = 8;
+/// Rows of a capture that are noted, so that they go with it.
+const OWN_ROWS_MAX: usize = 1_000_000;
+/// Days that took no rows that are told one by one.
+const DAYS_TOLD_MAX: usize = 8;
 /// Octets of the name that a capture keeps.
 const NAME_OCTETS_MAX: usize = 120;
 
@@ -33,7 +40,10 @@ const NAME_OCTETS_MAX: usize = 120;
 pub struct Captured {
     data: PathBuf,
     captures: Captures,
+    days_max: usize,
     one_at_a_time: Mutex<()>,
+    /// Rows that captures brought and the store did not have, by where the captures are kept.
+    own: Mutex<BTreeMap<PathBuf, Chosen>>,
     /// What all of them held that is not analysed.
     unread: Mutex<Unread>,
 }
@@ -41,7 +51,14 @@ pub struct Captured {
 impl Captured {
     /// Into the store of this data folder. What is read is entered in `captures`.
     pub fn new(data: &Path, captures: Captures) -> Self {
-        Captured { data: data.to_path_buf(), captures, one_at_a_time: Mutex::new(()), unread: Mutex::default() }
+        let (data, days_max) = (data.to_path_buf(), DAYS_OF_CAPTURE);
+        let (one_at_a_time, own, unread) = Default::default();
+        Captured { data, captures, days_max, one_at_a_time, own, unread }
+    }
+
+    /// With at most so many days that one capture makes new in the store.
+    pub fn with_days_max(self, days_max: usize) -> Self {
+        Captured { days_max, ..self }
     }
 
     /// Puts a capture where it stays: rows name its path, and its packets are read again from there.
@@ -66,19 +83,21 @@ impl Captured {
     /// # Errors
     /// The store cannot be written, or none of the files can be read.
     pub fn read_all(&self, files: &[PathBuf], progress: &job::Progress) -> Result<(Summary, u64), SourceError> {
-        self.read_bounded(files, None, progress)
+        self.read_bounded(files, None, &mut None, progress).map(|(summary, not_kept)| (summary, not_kept.rows))
     }
 
     fn read_bounded(
         &self,
         files: &[PathBuf],
         expansion: Option<Expansion>,
+        own: &mut Option<Chosen>,
         progress: &job::Progress,
-    ) -> Result<(Summary, u64), SourceError> {
+    ) -> Result<(Summary, NotKept), SourceError> {
         let failed = |e: &dyn core::fmt::Display| SourceError::new(Trouble::Failed, e.to_string());
         let _one = self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
         let store = Store::open(&self.data.join("store"), Access::Write).map_err(|e| failed(&e))?;
-        let mut sink = Into { store, waiting: 0 };
+        let mut sink = Into { store, waiting: 0, own };
+        sink.store.limit_new_days(self.days_max);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let options = ReadOptions { files: files.to_vec(), threads, expansion };
         let read = job::read(&options, &mut sink, progress);
@@ -90,19 +109,38 @@ impl Captured {
             }
         }
         self.unread.lock().unwrap_or_else(PoisonError::into_inner).add(&summary.unread);
-        Ok((summary, sink.store.written().refused))
+        let why = sink.store.skipped().into_iter().map(|day| day.why).collect();
+        Ok((summary, NotKept { rows: sink.store.written().refused, why }))
     }
 }
 
 impl Reader for Captured {
     fn read(&self, path: &Path, name: &str, progress: &Progress, cancel: &Cancel) -> Result<ReadDone, SourceError> {
         let kept = self.keep(path, name).map_err(|e| SourceError::new(Trouble::Failed, format!("{name}: {e}")))?;
-        let done = self.read_kept(&kept, name, progress, cancel);
-        if done.is_err() {
+        let sources = BTreeSet::from([kept.display().to_string()]);
+        let mut own = Some(Chosen { loss_sources: sources, ..Chosen::default() });
+        let mut done = self.read_kept(&kept, name, &mut own, progress, cancel);
+        if let Ok(done) = &mut done {
+            match own {
+                Some(own) => self.note(&kept, own),
+                None => done.oddities.push(format!("more than {OWN_ROWS_MAX} rows: they stay when it is removed")),
+            }
+        } else {
             // Nothing in the store speaks of it, or what does is of no use without the rest.
+            if let Some(Err(error)) = own.map(|own| self.remove(&own)) {
+                tracing::warn!(target: "web", "{name}: its rows stay: {error}");
+            }
             let _ = std::fs::remove_file(&kept);
         }
         done.map(|done| ReadDone { kept: Some(kept), ..done })
+    }
+
+    fn forget(&self, kept: &Path) -> Result<u64, SourceError> {
+        let own = self.own.lock().unwrap_or_else(PoisonError::into_inner).get(kept).cloned();
+        let gone = own.map_or(Ok(0), |own| self.remove(&own));
+        let gone = gone.map_err(|e| SourceError::new(Trouble::Failed, format!("its rows cannot be removed: {e}")))?;
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).remove(kept);
+        Ok(gone)
     }
 
     fn not_analysed(&self) -> Vec<NotAnalysed> {
@@ -116,10 +154,31 @@ impl Reader for Captured {
 }
 
 impl Captured {
-    fn read_kept(&self, path: &Path, name: &str, shown: &Progress, cancel: &Cancel) -> Result<ReadDone, SourceError> {
+    /// Notes the rows of a capture, and forgets those of captures that are kept no longer.
+    fn note(&self, kept: &Path, own: Chosen) {
+        let mut all = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|path, _| path.exists());
+        all.insert(kept.to_owned(), own);
+    }
+
+    /// Removes rows from the store; how many.
+    fn remove(&self, own: &Chosen) -> Result<u64, StoreError> {
+        let _one = self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut store = Store::open(&self.data.join("store"), Access::Write)?;
+        Ok(store.remove_rows(own)?.rows())
+    }
+
+    fn read_kept(
+        &self,
+        path: &Path,
+        name: &str,
+        own: &mut Option<Chosen>,
+        shown: &Progress,
+        cancel: &Cancel,
+    ) -> Result<ReadDone, SourceError> {
         let (progress, over) = (job::Progress::default(), AtomicBool::new(false));
         let files = [path.to_path_buf()];
-        let (summary, refused) = std::thread::scope(|scope| {
+        let (summary, not_kept) = std::thread::scope(|scope| {
             let ends = Ends(&over);
             let watcher = scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
@@ -129,7 +188,7 @@ impl Captured {
                 }
                 show(&progress, shown);
             });
-            let read = self.read_bounded(&files, Some(EXPANSION), &progress);
+            let read = self.read_bounded(&files, Some(EXPANSION), own, &progress);
             drop(ends);
             watcher.thread().unpark();
             read
@@ -149,7 +208,7 @@ impl Captured {
             let why = error.unwrap_or_else(|| "there is no packet in it".to_owned());
             return Err(SourceError::new(Trouble::Refused, format!("{name}: {why}")));
         }
-        Ok(done(&summary, error, refused))
+        Ok(done(&summary, error, &not_kept))
     }
 }
 
@@ -170,7 +229,14 @@ fn show(of: &job::Progress, shown: &Progress) {
     pass(&of.calls, &shown.calls);
 }
 
-fn done(summary: &Summary, error: Option<String>, refused: u64) -> ReadDone {
+/// Rows that the store did not take.
+struct NotKept {
+    rows: u64,
+    /// Which days, a line each.
+    why: Vec<String>,
+}
+
+fn done(summary: &Summary, error: Option<String>, not_kept: &NotKept) -> ReadDone {
     let mut oddities: Vec<String> = error.into_iter().collect();
     if summary.capture_lost > 0 {
         oddities.push(format!("whoever captured it lost {} packets", summary.capture_lost));
@@ -179,8 +245,9 @@ fn done(summary: &Summary, error: Option<String>, refused: u64) -> ReadDone {
         let (what, why) = (leap.what(), leap.why());
         format!("{CLOCK} {what} before packet {} ({why})", leap.number)
     }));
-    if refused > 0 {
-        oddities.push(format!("{refused} rows could not be stored"));
+    if not_kept.rows > 0 {
+        oddities.push(format!("{} rows could not be stored", not_kept.rows));
+        oddities.extend(not_kept.why.iter().take(DAYS_TOLD_MAX).cloned());
     }
     if summary.calls == 0 {
         oddities.extend(why_no_calls(summary));
@@ -208,13 +275,21 @@ fn plain(name: &str) -> String {
 }
 
 /// Rows into the store.
-struct Into {
+struct Into<'o> {
     store: Store,
     waiting: usize,
+    /// Those that were not there before; none if nobody asks, or there are too many.
+    own: &'o mut Option<Chosen>,
 }
 
-impl Sink for Into {
+impl Sink for Into<'_> {
     fn rows(&mut self, rows: Rows) -> Result<(), String> {
+        if let Some(own) = self.own.as_mut() {
+            self.store.add_unknown(&rows, own).map_err(|e| e.to_string())?;
+        }
+        if self.own.as_ref().is_some_and(|own| own.len() > OWN_ROWS_MAX) {
+            *self.own = None;
+        }
         self.store.write(&rows).map_err(|e| e.to_string())?;
         self.waiting += rows.count();
         if self.waiting >= COMMIT_ROWS {

@@ -47,6 +47,7 @@ mod run;
 mod run_cache;
 mod run_faults;
 mod run_web;
+mod store_days;
 mod stripped;
 mod web;
 mod wire;

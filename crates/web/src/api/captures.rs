@@ -273,13 +273,19 @@ fn shown(work: &Work<CaptureAsk, ReadDone>) -> Capture {
     }
 }
 
-/// Ends the reading of a capture; calls that were read already stay.
+/// Ends the reading of a capture, or removes it with the rows that it brought.
 #[utoipa::path(
     delete, path = "/captures/{id}", tag = "captures", params(("id" = String, Path)),
     responses((status = 204), (status = "4XX", body = schema::Problem))
 )]
 pub async fn remove(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     who.need(Permission::CapturesUpload)?;
-    web.captures.remove(&*web.captures.find(&id, who.id())?);
+    let work = web.captures.find(&id, who.id())?;
+    if let (Some(kept), Some(reader)) = (work.kept(), web.sources.reader.clone()) {
+        // If this fails the capture stays, and can be removed again.
+        let forget = tokio::task::spawn_blocking(move || reader.forget(&kept));
+        forget.await.map_err(Problem::failed)?.map_err(Problem::from)?;
+    }
+    web.captures.remove(&work);
     Ok(StatusCode::NO_CONTENT)
 }

@@ -12,6 +12,10 @@ use std::time::Duration;
 
 /// Octets of a page. A row of a call is about 450; larger pages cost less CPU a row, smaller ones less a lookup.
 const PAGE_OCTETS: i64 = 16_384;
+/// The same of a day that was loaded at once and has hardly more than the first page of each table.
+const PAGE_OCTETS_FEW: i64 = 4096;
+/// Pages of such a day.
+const PAGES_FEW: i64 = 24;
 /// Most memory for the pages of a day that is written, KiB.
 const WRITE_CACHE_KIB: i64 = 16 * 1024;
 /// Most memory for the pages of a day that is read, KiB: enough for the calls of the last minutes at 500 a second,
@@ -30,12 +34,34 @@ const BUSY: Duration = Duration::from_secs(10);
 /// How long, where readers may hold up a commit: longer than the longest question.
 const BUSY_LOADING: Duration = Duration::from_secs(60);
 
+#[cfg(test)]
+thread_local! {
+    /// Days that this thread opened for reading: what a question costs.
+    pub static OPENED: core::cell::Cell<u64> = const { core::cell::Cell::new(0) };
+}
+
 /// Held for reading while a file is opened to be read, for writing while a day is dropped.
 ///
 /// SQLite opens file, log and the log's shared memory one after the other, each by its name. A day that is dropped and
 /// made again in between would be read with the memory of another file: of two files of one process that share it,
 /// whose locks do not keep out each other, one cuts it off under the other (SIGBUS).
 static NAMES: RwLock<()> = RwLock::new(());
+
+/// The lock of a writer on a day, for who removes its file; none if there is nothing that one could be had of.
+pub fn lock(path: &Path) -> Result<Option<Connection>, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let lock = || {
+        let conn = Connection::open_with_flags(path, flags)?;
+        conn.busy_timeout(BUSY)?;
+        conn.execute_batch("BEGIN IMMEDIATE")?;
+        Ok(conn)
+    };
+    match lock().map_err(|e| error(path, e)) {
+        Ok(conn) => Ok(Some(conn)),
+        Err(e @ StoreError::Busy { .. }) => Err(e),
+        Err(_) => Ok(None),
+    }
+}
 
 /// Nobody in this process opens a day meanwhile.
 pub fn names_change() -> RwLockWriteGuard<'static, ()> {
@@ -127,6 +153,14 @@ pub fn end_writing(conn: &Connection) {
     if !conn.is_autocommit() {
         let _ = conn.execute_batch("ROLLBACK");
     }
+    // A day that was loaded and stayed nearly empty: a capture with wild times makes many.
+    let number = |pragma: &str| conn.query_row(&format!("PRAGMA {pragma}"), [], |r| r.get::<_, i64>(0));
+    let is_loaded = conn.query_row("PRAGMA journal_mode", [], |r| r.get::<_, String>(0)).is_ok_and(|m| m == "delete");
+    if is_loaded && number("page_count").is_ok_and(|pages| pages <= PAGES_FEW) && number("page_size") == Ok(PAGE_OCTETS)
+    {
+        // If this fails, it is only larger than it need be.
+        let _ = conn.execute_batch(&format!("PRAGMA page_size = {PAGE_OCTETS_FEW}; VACUUM"));
+    }
     // If this fails, the next writer does it.
     let _ = keep_log(conn);
 }
@@ -148,6 +182,8 @@ pub fn bound_log(conn: &Connection, path: &Path, next: u64) -> u64 {
 /// Opens a day for reading, and says of which version it is. None if it is empty (made, and its maker killed before the
 /// first commit), or if it has just gone.
 pub fn to_read(path: &Path) -> Result<Option<(Connection, i64)>, StoreError> {
+    #[cfg(test)]
+    OPENED.with(|opened| opened.set(opened.get() + 1));
     let conn = match connect_to_read(path, "ro") {
         Err(_) if !path.exists() => return Ok(None),
         // Its writer was killed while it loaded: one who may write has to take its unfinished commit back.

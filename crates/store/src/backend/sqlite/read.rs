@@ -3,6 +3,7 @@
 use super::find::Wanted;
 use super::runs::Index;
 use super::slices::Slices;
+use super::write::Batch;
 use super::{ddl, functions, open};
 use crate::columns::{self, Cells, Value};
 use crate::entry::Lookup;
@@ -10,6 +11,7 @@ use crate::error::StoreError;
 use crate::filter::sql::{Condition, Parameter};
 use crate::key;
 use crate::packed::Damaged;
+use crate::removal::Chosen;
 use crate::rollup::{COUNTS, Minute};
 use crate::row::{Call, Loss, StreamInterval};
 use crate::schema::{self, Table};
@@ -201,6 +203,62 @@ impl DayReader {
             Ok((r.get(0)?, Minute::from_columns(sums)))
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Adds the rows that name this number, with or without a `+` before it.
+    pub fn add_rows_of(&self, number: &str, chosen: &mut Chosen) -> Result<(), StoreError> {
+        let bare = number.trim_start_matches('+');
+        let names = [bare.to_owned(), format!("+{bare}")];
+        let of = |column: &str| format!("({column} COLLATE NOCASE IN (?1, ?2))");
+        let calls = format!("{} OR {} OR has_number(?1, detail) OR has_number(?2, detail)", of("caller"), of("callee"));
+        let charges = [of("msisdn"), of("imsi"), of("destination")].join(" OR ");
+        let tables = [
+            ("calls", calls, &mut chosen.calls),
+            ("registrations", of("user"), &mut chosen.registrations),
+            ("sip_events", format!("{} OR {}", of("caller"), of("callee")), &mut chosen.events),
+            ("charges", charges, &mut chosen.charges),
+        ];
+        self.tell(|| {
+            for (table, condition, ids) in tables {
+                if table == schema::CHARGES.name && self.version < schema::VERSION_CHARGES {
+                    continue;
+                }
+                let mut select = self.conn.prepare(&format!("SELECT id FROM {table} WHERE {condition}"))?;
+                let found = select.query_map([&names[0], &names[1]], |r| Ok(Id::from_octets(r.get(0)?)))?;
+                for id in found {
+                    ids.insert(id?);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Adds those rows of a batch that the day does not have.
+    pub fn add_unknown(&self, batch: &Batch<'_>, chosen: &mut Chosen) -> Result<(), StoreError> {
+        let mut all = Chosen::default();
+        batch.add_to(&mut all);
+        let has_call = |id: &Id| self.ids_between(*id, *id, 1).map(|found| !found.is_empty());
+        for id in all.calls {
+            if !has_call(&id)? {
+                chosen.calls.insert(id);
+            }
+        }
+        let tables = [
+            (&schema::STREAMS, all.streams, &mut chosen.streams),
+            (&schema::REGISTRATIONS, all.registrations, &mut chosen.registrations),
+            (&schema::SIP_EVENTS, all.events, &mut chosen.events),
+        ];
+        self.tell(|| {
+            for (table, ids, unknown) in tables {
+                let mut select = self.conn.prepare_cached(&format!("SELECT 1 FROM {} WHERE id = ?", table.name))?;
+                for id in ids {
+                    if !select.exists([id.octets()])? {
+                        unknown.insert(id);
+                    }
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Runs, and says whose fault an error was.

@@ -2,10 +2,11 @@
 
 use super::bind::Insert;
 use super::calls::{self, Kept, ROWS_AT_ONCE};
-use super::{ddl, open};
+use super::{ddl, open, read};
 use crate::columns;
 use crate::error::StoreError;
 use crate::key;
+use crate::removal::Chosen;
 use crate::row::{Call, Charge, Loss, Registration, SipEvent, Stream, StreamInterval};
 use crate::schema;
 use crate::store::{Access, Written};
@@ -27,6 +28,14 @@ pub struct Batch<'a> {
 }
 
 impl Batch<'_> {
+    /// Names the rows that have an identifier of their own; streams only where they lie alone.
+    pub fn add_to(&self, chosen: &mut Chosen) {
+        chosen.calls.extend(self.calls.iter().map(|c| c.id));
+        chosen.streams.extend(self.streams.iter().map(|s| s.id));
+        chosen.registrations.extend(self.registrations.iter().map(|r| r.id));
+        chosen.events.extend(self.events.iter().map(|e| e.id));
+    }
+
     /// Rows in it.
     pub fn rows(&self) -> usize {
         let media = self.streams.len() + self.intervals.len();
@@ -40,6 +49,8 @@ pub struct DayWriter {
     path: PathBuf,
     day: Day,
     conn: Connection,
+    /// Its number: another file may have taken its name since.
+    file: Option<u64>,
     in_transaction: bool,
     kept: Kept,
     sql: Texts,
@@ -66,6 +77,7 @@ impl DayWriter {
             path: path.to_owned(),
             day,
             conn: open::to_write(path, access)?,
+            file: read::file_number(path),
             in_transaction: false,
             kept: Kept::default(),
             sql: Texts::new(),
@@ -73,6 +85,11 @@ impl DayWriter {
             used: 0,
             uncommitted: 0,
         })
+    }
+
+    /// Whether its name still leads to its file, as far as can be known without the lock.
+    pub fn is_current(&self) -> bool {
+        self.in_transaction || read::file_number(&self.path) == self.file
     }
 
     /// Writes calls with their streams; gives the streams that other days must know of.
@@ -98,6 +115,32 @@ impl DayWriter {
         })
     }
 
+    /// Changes what is there in the transaction, which stays open.
+    pub fn change_on<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T, StoreError> {
+        self.guarded(|w| work(&w.conn))
+    }
+
+    /// Changes what is there, and commits.
+    pub fn change<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T, StoreError> {
+        let done = self.change_on(work)?;
+        self.commit()?;
+        Ok(done)
+    }
+
+    /// Takes out of the file what was freed, and empties its log; whether there is no row left.
+    pub fn shrink(&mut self) -> Result<bool, StoreError> {
+        let shrink = || {
+            self.conn.execute_batch("VACUUM")?;
+            self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+            let mut is_empty = true;
+            for table in schema::TABLES {
+                is_empty &= !self.conn.prepare(&format!("SELECT 1 FROM {} LIMIT 1", table.name))?.exists([])?;
+            }
+            Ok(is_empty)
+        };
+        shrink().map_err(|e| open::error(&self.path, e))
+    }
+
     /// Commits what was written; whether there was anything.
     pub fn commit(&mut self) -> Result<bool, StoreError> {
         if !self.in_transaction {
@@ -121,14 +164,23 @@ impl DayWriter {
             if !self.in_transaction {
                 self.conn.execute_batch("BEGIN IMMEDIATE")?;
                 self.in_transaction = true;
+                // Who removes a day has its lock: whoever has it and the file has its file.
+                if read::file_number(&self.path) != self.file {
+                    return Ok(None);
+                }
             }
-            work(self)
+            work(self).map(Some)
         };
-        run().map_err(|e| {
-            let _ = self.conn.execute_batch("ROLLBACK");
-            self.in_transaction = false;
-            self.kept.clear();
-            open::error(&self.path, e)
+        let done = run();
+        if let Ok(Some(done)) = done {
+            return Ok(done);
+        }
+        let _ = self.conn.execute_batch("ROLLBACK");
+        self.in_transaction = false;
+        self.kept.clear();
+        Err(match done {
+            Err(e) => open::error(&self.path, e),
+            Ok(_) => StoreError::Busy { path: self.path.clone() },
         })
     }
 

@@ -82,7 +82,13 @@ fn each(
             break;
         }
         let text = format!("SELECT {select} FROM {table} WHERE {time} >= {from_ns} AND {time} < {to_ns} {group}");
-        let limits = SqlLimits { from_ns: begin_ns, to_ns: end_ns, rows_max: ROWS_MAX, time_max: PATIENCE };
+        let limits = SqlLimits {
+            from_ns: begin_ns,
+            to_ns: end_ns,
+            rows_max: ROWS_MAX,
+            time_max: PATIENCE,
+            ..SqlLimits::default()
+        };
         let done = store.sql(&text, &limits, &mut |_, values| {
             row(values);
             true

@@ -38,10 +38,10 @@ pub struct Try {
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: PathBuf,
     /// Usage of then or later [default: yesterday]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     from: Option<String>,
     /// Usage before then; a day is counted in [default: the end of the day before this one]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     to: Option<String>,
     #[command(flatten)]
     place: Place,

@@ -23,10 +23,10 @@ use trunkline_store::Skipped;
 #[derive(Debug, clap::Args)]
 pub struct Span {
     /// From then on; without --to, until now
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     from: Option<String>,
     /// Before then; a day is counted in
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     to: Option<String>,
 }
 

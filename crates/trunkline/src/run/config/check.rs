@@ -20,6 +20,7 @@ pub fn check(settings: &Settings) -> Vec<Objection> {
     }
     wrong.unless(!settings.capture.filter.contains('\0'), "capture", "filter", || "holds a NUL".to_owned());
     record(settings, &mut wrong);
+    store(settings, &mut wrong);
     wrong.unless(settings.calls.enabled || settings.record.enabled, "calls", "enabled", || {
         "neither calls nor record is enabled: there would be nothing to do".to_owned()
     });
@@ -232,6 +233,22 @@ fn is_interface(name: &str) -> bool {
 fn is_user(name: &str) -> bool {
     let plain = name.bytes().all(|c| c.is_ascii_alphanumeric() || b"_-.$".contains(&c));
     !name.is_empty() && name.len() <= 32 && plain && !name.starts_with('-')
+}
+
+fn store(settings: &Settings, wrong: &mut Objections) {
+    let sections = ["store.calls", "store.streams", "store.intervals", "store.events", "store.losses", "store.charges"];
+    let kept = [
+        &settings.store_calls,
+        &settings.store_streams,
+        &settings.store_intervals,
+        &settings.store_events,
+        &settings.store_losses,
+        &settings.store_charges,
+    ];
+    for (section, kept) in sections.into_iter().zip(kept) {
+        let contradict = kept.keep_age.zip(kept.keep_at_least).is_some_and(|(age, least)| age < least);
+        wrong.unless(!contradict, section, "keep-age", || "is shorter than keep-at-least".to_owned());
+    }
 }
 
 fn record(settings: &Settings, wrong: &mut Objections) {

@@ -1,0 +1,198 @@
+//! `trunkline store`: which rows leave, and how.
+
+use crate::failure::Failure;
+use crate::output::stdout;
+use crate::retention::{self, Keeper};
+use crate::run::config::{self, Given, Settings};
+use crate::run::now_ns;
+use crate::search;
+use crate::show::figure;
+use crate::stop::Stop;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::PathBuf;
+use trunkline_kit::Id;
+use trunkline_kit::exit::Exit;
+use trunkline_store::key::day_of;
+use trunkline_store::removal::{Chosen, Class};
+use trunkline_store::time::rfc3339;
+use trunkline_store::{Access, Store as Rows};
+
+/// Let rows of the store leave: by age and size, or all that name a number
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trunkline store prune --dry-run             what would leave by [store] of the configuration\n  \
+    trunkline store prune --data /var/lib/trunkline\n  \
+    trunkline store forget +44207001234         calls, registrations and charges of a number\n\n\
+    Exit code 3: something that should leave is still there; a line says what.")]
+pub struct Store {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Remove the rows that [store] of the configuration keeps no longer; `trunkline run` does it every hour
+    Prune {
+        #[command(flatten)]
+        place: Place,
+        /// Only say what would leave
+        #[arg(long)]
+        dry_run: bool,
+        /// Print one JSON object for each day and class, then a summary
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove all rows that name a number, with or without `+`, and print a receipt
+    Forget {
+        /// The number, as it stands in From, To or another header; not a pattern
+        #[arg(value_name = "NUMBER")]
+        number: String,
+        #[command(flatten)]
+        place: Place,
+        /// Only say what would leave
+        #[arg(long)]
+        dry_run: bool,
+        /// Print the receipt as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Place {
+    /// Configuration file [default: /etc/trunkline/trunkline.toml if it is there]
+    #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    config: Option<PathBuf>,
+    /// Data folder, in place of the configuration's
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    data: Option<PathBuf>,
+}
+
+impl Place {
+    fn settings(&self) -> Result<Settings, Failure> {
+        let data = self.data.as_ref().map(|folder| folder.to_string_lossy().into_owned());
+        let options = data.into_iter().map(|folder| ("data", "folder", folder, "--data")).collect();
+        Ok(config::load(&Given { file: self.config.clone(), options })?.settings)
+    }
+}
+
+impl Store {
+    /// Removes and tells.
+    pub fn run(&self) -> Result<Exit, Failure> {
+        match &self.what {
+            What::Prune { place, dry_run, json } => prune(&place.settings()?, *dry_run, *json),
+            What::Forget { number, place, dry_run, json } => forget(number, &place.settings()?, *dry_run, *json),
+        }
+    }
+}
+
+/// The store that is there already.
+fn open(settings: &Settings, dry_run: bool) -> Result<Rows, Failure> {
+    let folder = settings.data.folder.join("store");
+    if !folder.is_dir() {
+        return Err(Failure::Failed(format!("there is no store in {}", settings.data.folder.display())));
+    }
+    Rows::open(&folder, if dry_run { Access::Read } else { Access::Write }).map_err(search::failure)
+}
+
+fn prune(settings: &Settings, dry_run: bool, json: bool) -> Result<Exit, Failure> {
+    let mut store = open(settings, dry_run)?;
+    let data = &settings.data.folder;
+    let mut keeper = Keeper::new(&data.join("store"), retention::rules(settings, data));
+    let planned = keeper.plan(&store, now_ns()).map_err(search::failure)?;
+    let stop = Stop::on_signals();
+    let left = match dry_run {
+        true => retention::Left::default(),
+        false => retention::leave(&mut store, &planned.plan, &stop.flag()).map_err(search::failure)?,
+    };
+    let (mut out, done) = (stdout(), if dry_run { "would leave" } else { "left" });
+    for leave in planned.plan.leave.iter().filter(|_| json || dry_run) {
+        let (day, class, why) = (leave.day.to_string(), leave.class.name(), leave.why.name());
+        if json {
+            let line = json!({"day": day, "class": class, "rows": leave.rows, "octets": leave.octets, "why": why});
+            writeln!(out, "{line}")?;
+        } else {
+            let rows = figure::of(leave.rows, "row", "rows");
+            writeln!(out, "{day} {class}: {rows}, {}: {why}", figure::octets(leave.octets))?;
+        }
+    }
+    let planned_rows: u64 = planned.plan.leave.iter().map(|leave| leave.rows).sum();
+    let rows = if dry_run { planned_rows } else { left.gone.rows() };
+    let trouble: Vec<String> = (planned.skipped.iter().map(|day| day.why.clone()))
+        .chain(left.failed.iter().cloned())
+        .chain(retention::contradiction(&planned.plan))
+        .collect();
+    if json {
+        let summary = json!({
+            "dry_run": dry_run, "rows": rows, "days": left.gone.days, "octets_before": planned.octets,
+            "octets_freed": left.octets, "octets_over": planned.plan.over_octets,
+            "days_ahead": planned.plan.days_ahead, "stopped": stop.is_asked(), "trouble": trouble,
+        });
+        writeln!(out, "{}", json!({ "summary": summary }))?;
+    } else {
+        let (rows, octets) = (figure::of(rows, "row", "rows"), figure::octets(planned.octets));
+        let freed = if dry_run { String::new() } else { format!(", {} freed", figure::octets(left.octets)) };
+        writeln!(out, "{rows} {done}{freed}; the store had {octets}")?;
+    }
+    out.flush()?;
+    trouble.iter().try_for_each(|why| writeln!(std::io::stderr(), "trunkline: {why}"))?;
+    Ok(if trouble.is_empty() && !stop.is_asked() { Exit::Done } else { Exit::Degraded })
+}
+
+/// What a receipt does not speak of.
+const ELSEWHERE: &str =
+    "not touched: the packet log, captures, alerts, the web's audit log, the ledger and CDR files of charging";
+
+fn forget(number: &str, settings: &Settings, dry_run: bool, json: bool) -> Result<Exit, Failure> {
+    let number = number.trim();
+    if number.trim_start_matches('+').is_empty() || number.contains(['*', '?', '%']) {
+        return Err(Failure::Usage(format!("'{number}' is not a number: write it as it stands in calls, no pattern")));
+    }
+    let mut store = open(settings, dry_run)?;
+    let (mut chosen, skipped) = store.chosen_of(number).map_err(search::failure)?;
+    let now = now_ns();
+    let rules = retention::rules(settings, &settings.data.folder);
+    let kept = protected(&mut chosen, |class, id| rules.protects(class, day_of(id), now));
+    let calls = chosen.calls.len() as u64;
+    let found = json!({"calls": calls, "registrations": chosen.registrations.len(), "events": chosen.events.len(),
+        "charges": chosen.charges.len()});
+    let gone = if dry_run { None } else { Some(store.remove_rows(&chosen).map_err(search::failure)?) };
+    let trouble: Vec<String> = skipped.into_iter().map(|day| day.why).collect();
+    let mut out = stdout();
+    if json {
+        let gone = gone.map(|gone| {
+            json!({"calls": gone.calls, "streams": gone.streams, "intervals": gone.intervals, "events": gone.events,
+                "charges": gone.charges, "days": gone.days})
+        });
+        let receipt = json!({"number": number, "at": rfc3339(now), "found": found, "removed": gone,
+            "protected_rows": kept, "not_read": trouble, "elsewhere": ELSEWHERE});
+        writeln!(out, "{}", json!({ "receipt": receipt }))?;
+    } else {
+        let what = if dry_run { "would leave" } else { "left" };
+        writeln!(out, "receipt: rows that name {number}, {}", rfc3339(now))?;
+        let others = (chosen.registrations.len() + chosen.events.len()) as u64;
+        writeln!(out, "{} with their streams {what}", figure::of(calls, "call", "calls"))?;
+        writeln!(out, "{} {what}", figure::of(others, "registration or event", "registrations and events"))?;
+        writeln!(out, "{} {what}", figure::of(chosen.charges.len() as u64, "charge", "charges"))?;
+        if kept > 0 {
+            writeln!(out, "{} by keep-at-least", figure::of(kept, "row is protected", "rows are protected"))?;
+        }
+        writeln!(out, "{ELSEWHERE}")?;
+    }
+    out.flush()?;
+    trouble.iter().try_for_each(|why| writeln!(std::io::stderr(), "trunkline: {why}: not looked at"))?;
+    Ok(if trouble.is_empty() && kept == 0 { Exit::Done } else { Exit::Degraded })
+}
+
+/// Takes out what may not leave yet; how many rows.
+fn protected(chosen: &mut Chosen, stays: impl Fn(Class, Id) -> bool) -> u64 {
+    let before = chosen.len();
+    let retain = |ids: &mut BTreeSet<Id>, class: Class| ids.retain(|id| !stays(class, *id));
+    retain(&mut chosen.calls, Class::Calls);
+    retain(&mut chosen.registrations, Class::Events);
+    retain(&mut chosen.events, Class::Events);
+    retain(&mut chosen.charges, Class::Charges);
+    (before - chosen.len()) as u64
+}

@@ -1,0 +1,128 @@
+//! Captures over many days: asked in SQL, bounded, and let go.
+//! Test group: waits: syncs hundreds of small files
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const DAY_S: u64 = 86_400;
+
+/// An INVITE of `caller` a day, at 12:00 UTC, from a day on: pcap, little-endian, Ethernet.
+fn capture(first_day: u64, days: u64) -> Vec<u8> {
+    let mut octets = [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 1].map(u32::to_le_bytes).concat();
+    for n in 0..days {
+        let sip = format!(
+            "INVITE sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP 10.0.0.1;branch=z9hG4bK{n}\r\nFrom: <sip:{caller}@x>;tag=1\r\n\
+             To: <sip:b@x>\r\nCall-ID: d{n}\r\nCSeq: 1 INVITE\r\nContent-Length: 0\r\n\r\n",
+            caller = if n % 5 == 0 { "+4420700123" } else { "a" }
+        );
+        let udp = 8 + sip.len() as u16;
+        let mut packet = vec![2, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 2, 8, 0, 0x45, 0];
+        packet.extend((20 + udp).to_be_bytes());
+        packet.extend([0, 1, 0, 0, 0x40, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0x13, 0xc4, 0x13, 0xc4]);
+        packet.extend(udp.to_be_bytes());
+        packet.extend([0, 0]);
+        packet.extend(sip.as_bytes());
+        let at_s = ((first_day + n) * DAY_S + DAY_S / 2) as u32;
+        octets.extend([at_s, 0, packet.len() as u32, packet.len() as u32].map(u32::to_le_bytes).concat());
+        octets.extend(packet);
+    }
+    octets
+}
+
+fn run(here: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trunkline"));
+    command.args(args).current_dir(here).stdin(Stdio::null()).env_clear().env("TZ", "UTC").env("LANG", "C.UTF-8");
+    command.output().unwrap()
+}
+
+/// What it printed, with the code that it ends with.
+fn told(here: &Path, code: i32, args: &[&str]) -> String {
+    let output = run(here, args);
+    let (out, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{args:?}\n{out}\n{error}");
+    format!("{out}{error}")
+}
+
+fn today() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() / DAY_S
+}
+
+#[test]
+fn sql_asks_more_days_than_sqlite_attaches_and_a_part_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let first = today() - 129;
+    std::fs::write(here.join("days.pcap"), capture(first, 130)).unwrap();
+    run(here, &["read", "days.pcap"]);
+    let csv = |options: &[&str], select: &str| {
+        let args = [&["sql", "--csv"], options, &[select]].concat();
+        told(here, 0, &args).lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(csv(&[], "SELECT count(*), count(DISTINCT start) FROM calls"), ["130,130"]);
+    assert_eq!(csv(&[], "SELECT caller, count(*) FROM calls GROUP BY 1 ORDER BY 1 DESC LIMIT 1"), ["a,104"]);
+    assert_eq!(csv(&[], "SELECT count(*) FROM losses").len(), 1);
+    let days = |options: &[&str]| csv(options, "SELECT count(*) FROM calls").remove(0);
+    assert_eq!(days(&["--from", "yesterday", "--to", "yesterday"]), "1");
+    assert_eq!(days(&["--from", "-3d", "--to", "-1d"]), "2");
+    assert_eq!(days(&["--to", "-3d"]), (130 - 3 - u64::from(is_morning())).to_string());
+    assert!(told(here, 2, &["sql", "--from", "soon", "SELECT 1"]).contains("03:10, yesterday"));
+    assert!(told(here, 2, &["sql", "--from", "today", "--to", "yesterday", "SELECT 1"]).contains("before --to"));
+}
+
+/// Whether today's call is yet to come, by the clock of now.
+fn is_morning() -> bool {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() % DAY_S < DAY_S / 2
+}
+
+#[test]
+fn a_capture_over_many_days_makes_few() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("days.pcap"), capture(15_000, 90)).unwrap();
+    let said = told(here, 3, &["read", "days.pcap", "--days-max", "20"]);
+    assert!(said.contains("70 days, 2011-02-15 to 2011-04-25, not made: 20 new days are the limit"), "{said}");
+    let files = std::fs::read_dir(here.join("trunkline-data/store")).unwrap();
+    let octets: Vec<u64> = files.map(|file| file.unwrap().metadata().unwrap().len()).collect();
+    assert!(octets.len() == 20 && octets.iter().sum::<u64>() < 20 * 100_000, "{octets:?}");
+    assert!(told(here, 0, &["sql", "--csv", "SELECT count(*) FROM calls"]).ends_with("\n20\n"));
+}
+
+#[test]
+fn rows_leave_by_age_and_who_asks_is_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("days.pcap"), capture(today() - 40, 41)).unwrap();
+    run(here, &["read", "days.pcap"]);
+    let rules =
+        "[store.calls]\nkeep-age = \"30 days\"\n[store.losses]\nkeep-age = \"1 day\"\nkeep-at-least = \"1 day\"\n";
+    std::fs::write(here.join("t.toml"), rules).unwrap();
+    let calls = || told(here, 0, &["sql", "--csv", "SELECT count(*) FROM calls"]).lines().nth(1).unwrap().to_owned();
+    let dry = told(here, 0, &["store", "prune", "-c", "t.toml", "--dry-run"]);
+    assert!(
+        dry.contains(" calls: 1 row, ") && dry.contains("keep-age\n") && dry.contains("10 rows would leave"),
+        "{dry}"
+    );
+    assert_eq!(calls(), "41");
+    assert!(told(here, 0, &["store", "prune", "-c", "t.toml", "--json"]).contains(r#""rows":10"#));
+    assert_eq!(calls(), "31");
+    assert!(told(here, 0, &["store", "prune", "-c", "t.toml"]).contains("0 rows left"));
+    let least = "[store]\nlimit = \"1 kB\"\n[store.calls]\nkeep-at-least = \"20 days\"\n";
+    std::fs::write(here.join("least.toml"), least).unwrap();
+    let said = told(here, 3, &["store", "prune", "-c", "least.toml"]);
+    assert!(said.contains("more stay than sizes allow") && said.contains("keep-at-least"), "{said}");
+    assert_eq!(calls(), "21");
+    std::fs::write(here.join("wrong.toml"), "[store.calls]\nkeep-age = \"1 day\"\nkeep-at-least = \"2 days\"\n")
+        .unwrap();
+    let said = told(here, 2, &["store", "prune", "-c", "wrong.toml"]);
+    assert!(said.contains("is shorter than keep-at-least"), "{said}");
+    // Calls of days 20, 25, 30, 35 and 40 name the number; of today's 21 these are 20 days old or less.
+    let dry = told(here, 0, &["store", "forget", "4420700123", "--dry-run"]);
+    assert!(dry.contains("5 calls with their streams would leave"), "{dry}");
+    let said = told(here, 3, &["store", "forget", "+4420700123", "-c", "least.toml"]);
+    assert!(said.contains("0 calls") && said.contains("5 rows are protected"), "{said}");
+    let receipt = told(here, 0, &["store", "forget", "+4420700123", "--json"]);
+    assert!(receipt.contains(r#""removed":{"calls":5,"#), "{receipt}");
+    assert_eq!(calls(), "16");
+    assert!(told(here, 2, &["store", "forget", "+44*"]).contains("no pattern"));
+}
