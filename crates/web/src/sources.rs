@@ -290,8 +290,8 @@ pub struct LiveSnapshot {
     /// Protocols that were seen and are not analysed, those that matter most for calls first.
     #[serde(default)]
     pub not_analysed: Vec<NotAnalysed>,
-    /// Recovery of calls that were up when the run before ended; none where there is no packet log or no store, or where
-    /// it is switched off.
+    /// Recovery of calls that were up when the run before ended; none where there is no packet log or no store, or
+    /// where it is switched off.
     #[serde(default)]
     pub recovery: Option<RecoverySnapshot>,
 }

@@ -40,8 +40,8 @@ pub struct Standing {
     pub open: u64,
     /// When the first of them began, nanoseconds since 1970.
     pub oldest_ns: Option<i64>,
-    /// The identifiers of those that were joined in mid-call: of any other, whoever reads its packets from the beginning
-    /// sees that it is the beginning.
+    /// The identifiers of those that were joined in mid-call: of any other, whoever reads its packets from the
+    /// beginning sees that it is the beginning.
     pub joined: Vec<Id>,
 }
 

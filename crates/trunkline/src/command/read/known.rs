@@ -24,7 +24,8 @@ const SEGMENT_NS: i64 = 3_600_000_000_000;
 const CHUNK_NS: i64 = 24 * SEGMENT_NS;
 /// Packets that are remembered. Beyond it the earliest are forgotten; then some may be written a second time.
 const REMEMBERED_MAX: usize = 4_000_000;
-/// Times that the log is read anew because the capture went back in time; from then on what it goes back for is written.
+/// Times that the log is read anew because the capture went back in time; from then on, what it goes back for is
+/// written.
 const RETURNS_MAX: u32 = 1000;
 
 /// Time, length on the wire, and hash of the octets.

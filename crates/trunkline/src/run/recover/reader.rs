@@ -20,7 +20,8 @@ use trunkline_record::job::SegmentFile;
 const BEFORE_NS: i64 = 60_000_000_000;
 /// Calls that ended so shortly before the log's end may have stragglers.
 const LINGER_NS: i64 = 120_000_000_000;
-/// An INVITE without a final response is not waited for longer than that: timer C of RFC 3261 section 16.6 is 3 minutes.
+/// An INVITE without a final response is not waited for longer than that: timer C of RFC 3261 section 16.6 is 3
+/// minutes.
 const UNANSWERED: Duration = Duration::from_secs(300);
 /// Between two readings of calls that went on at least, and so many times as long as the last one took.
 const AGAIN: Duration = Duration::from_secs(5);
@@ -67,7 +68,7 @@ impl Log {
         };
         if checkpoint.from_ns < earliest_ns {
             tracing::warn!(
-                "recovery: calls that were up are older than calls.recover ({}); such as began before are not recovered",
+                "recovery: calls that were up are older than calls.recover ({}); they are not recovered",
                 span(bound)
             );
             checkpoint.from_ns = earliest_ns;
