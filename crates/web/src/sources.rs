@@ -290,6 +290,27 @@ pub struct LiveSnapshot {
     /// Protocols that were seen and are not analysed, those that matter most for calls first.
     #[serde(default)]
     pub not_analysed: Vec<NotAnalysed>,
+    /// Recovery of calls that were up when the run before ended; none where there is no packet log or no store, or
+    /// where it is switched off.
+    #[serde(default)]
+    pub recovery: Option<RecoverySnapshot>,
+}
+
+/// Calls of before the start, made anew out of the packet log.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RecoverySnapshot {
+    /// `idle`, `reading signalling`, `reading media`, `waiting for calls that are still up` or `done`.
+    pub state: String,
+    /// From when on the packet log is read, nanoseconds since 1970; 0 if it is not.
+    pub from_ns: i64,
+    /// Rows of calls made out of the packet log.
+    pub calls_total: u64,
+    /// Calls of before the start that are still up.
+    pub waiting_calls: u64,
+    /// Octets of segments that are being read, or were last.
+    pub segment_octets: u64,
+    /// Of these, octets that are read.
+    pub read_octets: u64,
 }
 
 /// A protocol that was seen and is not analysed.

@@ -7213,6 +7213,7 @@ export interface components {
             octets_total: number;
             /** @description Packets by class. */
             packets_total: components["schemas"]["ByClass"];
+            recovery: null | components["schemas"]["RecoverySnapshot"];
             /**
              * Format: int64
              * @description Octets of memory in use.
@@ -7488,6 +7489,36 @@ export interface components {
             index: number;
             /** @description Its text, octets that are not UTF-8 replaced; null where it could not be put together again. */
             text: string | null;
+        };
+        /** @description Calls of before the start, made anew out of the packet log. */
+        RecoverySnapshot: {
+            /**
+             * Format: int64
+             * @description Rows of calls made out of the packet log.
+             */
+            calls_total: number;
+            /**
+             * Format: int64
+             * @description From when on the packet log is read, nanoseconds since 1970; 0 if it is not.
+             */
+            from_ns: number;
+            /**
+             * Format: int64
+             * @description Of these, octets that are read.
+             */
+            read_octets: number;
+            /**
+             * Format: int64
+             * @description Octets of segments that are being read, or were last.
+             */
+            segment_octets: number;
+            /** @description `idle`, `reading signalling`, `reading media`, `waiting for calls that are still up` or `done`. */
+            state: string;
+            /**
+             * Format: int64
+             * @description Calls of before the start that are still up.
+             */
+            waiting_calls: number;
         };
         /** @description A REGISTER transaction. */
         Registration: {

@@ -47,6 +47,7 @@ export default function System(): JSX.Element {
           {(status) => (
             <div class="system">
               <Unhealthy status={status()} />
+              <Recovery status={status()} />
               <NotAnalysedPanel seen={status().not_analysed} />
               <Lanes status={status()} />
               <History begun={known(system)?.history ?? []} />
@@ -119,6 +120,37 @@ function Unhealthy(props: { status: LiveStatus }): JSX.Element {
         </ul>
       </Show>
     </section>
+  );
+}
+
+/** Calls of before the start, as long as there is something to say about them. */
+function Recovery(props: { status: LiveStatus }): JSX.Element {
+  const recovery = (): LiveStatus["recovery"] => props.status.recovery;
+  const share = (): number => {
+    const { read_octets, segment_octets } = recovery()!;
+    return segment_octets > 0 ? Math.min(read_octets / segment_octets, 1) : 1;
+  };
+  return (
+    <Show when={recovery() && recovery()!.state !== "idle"}>
+      <section class="panel" aria-label="Recovery">
+        <header>
+          <h2>Recovery</h2>
+        </header>
+        <dl class="system-facts body">
+          <dt>state</dt>
+          <dd>
+            {recovery()!.state}
+            <Show when={recovery()!.state.startsWith("reading")}>
+              , {whole(Math.round(share() * 100))} % of {octets(recovery()!.segment_octets)}
+            </Show>
+          </dd>
+          <dt>calls recovered from the packet log</dt>
+          <dd class="num">{whole(recovery()!.calls_total)}</dd>
+          <dt>calls from before the start still active</dt>
+          <dd class="num">{whole(recovery()!.waiting_calls)}</dd>
+        </dl>
+      </section>
+    </Show>
   );
 }
 

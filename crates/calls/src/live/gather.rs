@@ -104,6 +104,11 @@ impl<'a> Gatherer<'a> {
         self.ended
     }
 
+    /// Epochs that are joined.
+    pub fn joined(&self) -> u64 {
+        self.first
+    }
+
     /// Epochs that wait for a lane.
     pub fn waiting(&self) -> usize {
         self.waiting.len()

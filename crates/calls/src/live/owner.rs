@@ -3,7 +3,7 @@
 use super::{Epoch, Item, Report, Told, What};
 use crate::clock::Leap;
 use crate::media::{Notice, Numbered, Reassembled};
-use crate::signalling::{CallUp, Incoming, Output, Signalling};
+use crate::signalling::{CallUp, Incoming, Output, Signalling, Standing};
 use crate::transport::GROUP;
 use std::collections::VecDeque;
 use trunkline_capture::CaptureLoss;
@@ -120,6 +120,16 @@ impl Owner {
     /// The newest of them: [`Signalling::newest_up`].
     pub fn newest_up(&self, limit: usize) -> Vec<CallUp> {
         self.signalling.newest_up(limit)
+    }
+
+    /// What is not closed by the epochs that were given out: [`Signalling::standing`].
+    pub fn standing(&self) -> Standing {
+        self.signalling.standing()
+    }
+
+    /// Epochs that were given out.
+    pub fn epochs(&self) -> u64 {
+        self.next
     }
 
     /// The next epoch, if time has gone on since the last one, or `anyway`: where a clock was set back, packets of

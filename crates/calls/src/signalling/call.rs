@@ -499,6 +499,11 @@ impl Call {
         self.invites.decisive().map_or(CallState::Attempted, Invite::state)
     }
 
+    /// When it began, and its identifier if the capture joined it in mid-call.
+    pub fn begun(&self) -> (i64, Option<Id>) {
+        (self.start_ns, self.beginning.joined.then_some(self.id))
+    }
+
     /// What there is to see of it while it is up.
     pub fn up(&self) -> CallUp {
         let name = |number| self.names.get(number).to_owned();

@@ -30,7 +30,7 @@ pub use remark::REMARK_SEPARATOR;
 pub use transaction::Registering;
 pub use troubles::{NoAnswer, Refused, Transfer, Troubles};
 pub use unreached::Unreached;
-pub use up::CallUp;
+pub use up::{CallUp, Standing};
 
 use crate::clock::{Leap, Timeline};
 use crate::limits::{CALL_IDS_COUNTED_MAX, CALLS_MAX};

@@ -33,6 +33,18 @@ pub struct CallUp {
     pub dst: Endpoint,
 }
 
+/// What is not closed yet at a moment: what a program that ends without warning has to make anew.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Calls that are not closed.
+    pub open: u64,
+    /// When the first of them began, nanoseconds since 1970.
+    pub oldest_ns: Option<i64>,
+    /// The identifiers of those that were joined in mid-call: of any other, whoever reads its packets from the
+    /// beginning sees that it is the beginning.
+    pub joined: Vec<Id>,
+}
+
 /// How many calls have not ended, and the last that began.
 #[derive(Debug, Default)]
 pub(super) struct CallsUp {
@@ -81,6 +93,19 @@ fn call(slots: &[Slot], (serial, at): (Serial, u32)) -> Option<&Call> {
 }
 
 impl Signalling {
+    /// What is not closed: a look at every open call.
+    pub fn standing(&self) -> Standing {
+        let mut standing = Standing::default();
+        for call in self.slots.iter().filter_map(|slot| slot.call.as_deref()) {
+            standing.open += 1;
+            let (start_ns, joined) = call.begun();
+            let start_ns = self.timeline.clock_ns(start_ns);
+            standing.oldest_ns = Some(standing.oldest_ns.map_or(start_ns, |oldest| oldest.min(start_ns)));
+            standing.joined.extend(joined);
+        }
+        standing
+    }
+
     /// Calls that have not ended.
     pub fn calls_up(&self) -> u64 {
         self.up.count()

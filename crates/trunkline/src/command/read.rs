@@ -1,5 +1,7 @@
 //! `trunkline read`: captures in, calls out.
 
+mod known;
+
 use crate::bar::{Bar, TICK};
 use crate::cli::DataFolder;
 use crate::failure::Failure;
@@ -13,6 +15,7 @@ use crate::show::report::{Report, report};
 use crate::show::{figure, table};
 use crate::stop::Stop;
 use crate::terminal::Terminal;
+use known::Known;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,7 +60,7 @@ pub struct Read {
     /// Threads that share the work [default: one a processor]; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(THREADS_MAX)))]
     threads: Option<u16>,
-    /// Write every packet into the packet log of the data folder, too, with an index
+    /// Write every packet into the packet log of the data folder, too, with an index, unless it is there already
     #[arg(long)]
     record: bool,
     /// Store nothing
@@ -107,6 +110,7 @@ impl Read {
         for note in opened.notes {
             let _ = writeln!(std::io::stderr(), "trunkline: packet log: {note}");
         }
+        let mut known = Known::of(&self.data.path, recorder.segments()).map_err(|e| failed(&e))?;
         let mut log = recorder.lane(0, "");
         let names = Arc::new(LiveNames::of_segments(&recorder));
         let tap: Tap<'_> = Box::new(|packet, octets, decoded, look| {
@@ -114,9 +118,13 @@ impl Read {
                 log.tick(packet.at_ns);
                 wait_for_disk(&recorder);
             }
-            lane::record(Some(&mut log), packet, octets, decoded, lane::class_of(look, decoded));
+            match known.take(packet, octets) {
+                Some(place) => (packet.file, packet.offset) = place,
+                None => lane::record(Some(&mut log), packet, octets, decoded, lane::class_of(look, decoded)),
+            }
         });
         let read = job::read_tapped(options, sink, progress, tap, names);
+        tell_known(known.found);
         log.finish();
         let refused = log.not_recorded();
         drop(log);
@@ -186,6 +194,14 @@ impl Read {
             out.flush()?;
         }
         Ok(sink.out.flush()?)
+    }
+}
+
+/// Says how many packets were not written a second time.
+fn tell_known(packets: u64) {
+    if packets > 0 {
+        let what = figure::of(packets, "packet is", "packets are");
+        let _ = writeln!(std::io::stderr(), "trunkline: {what} in the packet log already");
     }
 }
 

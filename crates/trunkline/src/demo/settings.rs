@@ -42,6 +42,8 @@ pub fn settings(data: &Path, listen: std::net::SocketAddr) -> Settings {
     let mut settings = Settings::default();
     settings.data.folder = data.to_path_buf();
     settings.record.memory = MEMORY;
+    // Its past is made up anew with each start.
+    settings.calls.recover = Duration::ZERO;
     settings.record.segment_time = Duration::from_secs(60);
     settings.record_sip.compress = Compress::Zstd;
     settings.record_sip.keep_size = Some(Octets::mib(256));

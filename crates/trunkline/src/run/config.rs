@@ -168,6 +168,12 @@ trunkline_kit::section! {
     pub struct Calls {
         /// Whether packets are analysed.
         enabled: bool = true => Restart;
+        /// How far back the packet log is read after a start for calls that were up, or not stored yet, when the run
+        /// before ended, and how long such as go on are waited for. `0 s` recovers none.
+        recover: Duration = Duration::from_secs(7200) => Restart, Duration::ZERO => Duration::from_secs(86_400);
+        /// How often it is noted on disk from where the packet log would have to be read.
+        checkpoint_every: Duration = Duration::from_secs(60) => Restart,
+            Duration::from_secs(1) => Duration::from_secs(3600);
     }
 }
 

@@ -3,11 +3,13 @@
 use super::bursts::{Bucket, Meter};
 use super::clock::Steps;
 use super::lane::{self, LanePlan, LaneReport, Rings};
-use super::rows::{RowsOut, Writing};
+use super::rows::Writing;
+use super::standing::Stands;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
+use trunkline_calls::job::Sink;
 use trunkline_calls::join::{Joiner, Names};
 use trunkline_calls::lane::LaneOutput;
 use trunkline_calls::ledger::file_of_lane;
@@ -78,6 +80,8 @@ pub struct Shared {
     gather_thread: OnceLock<Thread>,
     /// Steps of the system's clock.
     pub steps: Steps,
+    /// What is not closed, for the checkpoint.
+    pub stands: Stands,
 }
 
 /// Losses that a lane is to tell.
@@ -139,6 +143,7 @@ impl Shared {
             owner_thread: OnceLock::new(),
             gather_thread: OnceLock::new(),
             steps: Steps::default(),
+            stands: Stands::default(),
         }
     }
 
@@ -315,9 +320,13 @@ impl Engine {
     ///
     /// # Errors
     /// A thread could not be started.
-    pub fn start(plans: Vec<LanePlan>, names: Arc<dyn Names>, rows: RowsOut) -> std::io::Result<Engine> {
+    pub fn start(
+        plans: Vec<LanePlan>,
+        names: Arc<dyn Names>,
+        writing: Arc<Writing>,
+        rows: Box<dyn Sink>,
+    ) -> std::io::Result<Engine> {
         let shared = Arc::new(Shared::new(plans.len()));
-        let writing = rows.writing();
         let mut threads = Vec::new();
         let (mut told, mut epochs, mut answers) = (Vec::new(), Vec::new(), Vec::new());
         for (me, plan) in plans.into_iter().enumerate() {
@@ -395,11 +404,15 @@ fn own(
         }
         shared.list_calls(&owner);
         let since = advanced.elapsed();
+        if owner.is_ending() {
+            shared.stands.note_last(&owner);
+        }
         if (since >= EPOCH_EVERY || owner.is_ending())
             && let Some(owned) = owner.advance(since >= EPOCH_FORCED)
         {
             advanced = Instant::now();
             let last = owned.epoch.last;
+            shared.stands.note(&owner);
             give_out(owned, &mut epochs, &mut owned_to);
             shared.wake_gatherer();
             if last {
@@ -440,11 +453,11 @@ fn gather(
     mut owned: rtrb::Consumer<Owned>,
     mut answers: Vec<rtrb::Consumer<Answer>>,
     names: Arc<dyn Names>,
-    mut rows: RowsOut,
+    mut rows: Box<dyn Sink>,
     shared: &Shared,
 ) {
     let _ = shared.gather_thread.set(std::thread::current());
-    let mut gatherer = Gatherer::new(answers.len(), Joiner::new(names, &mut rows));
+    let mut gatherer = Gatherer::new(answers.len(), Joiner::new(names, rows.as_mut()));
     let (mut flushed, mut published) = (Instant::now(), Instant::now());
     let mut failed = None;
     while !gatherer.is_done() {
@@ -459,9 +472,13 @@ fn gather(
                 any = true;
             }
         }
-        if flushed.elapsed() >= FLUSH_EVERY {
+        let is_due = shared.stands.is_due(gatherer.joined());
+        if flushed.elapsed() >= FLUSH_EVERY || is_due {
             flushed = Instant::now();
             failed = gatherer.flush().err().or(failed);
+        }
+        if is_due {
+            shared.stands.handed_over();
         }
         if published.elapsed() >= PUBLISH || gatherer.is_done() {
             published = Instant::now();

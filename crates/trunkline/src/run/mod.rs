@@ -8,10 +8,13 @@ pub mod engine;
 pub mod lane;
 pub mod log;
 pub mod metrics;
+pub mod only;
 pub mod packet_log;
+pub mod recover;
 pub mod rows;
 pub mod service;
 pub mod socket;
+pub mod standing;
 pub mod status;
 pub mod view;
 

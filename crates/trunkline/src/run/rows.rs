@@ -90,6 +90,9 @@ struct State {
     closed: bool,
     /// Ends of the way where rows may still be put in.
     outs: usize,
+    /// Rows that were put in since the start, and how many of them are in the store, wait on disk, or are lost.
+    put: u64,
+    gone: u64,
     report: Report,
 }
 
@@ -97,6 +100,7 @@ impl State {
     /// Rows leave the memory.
     fn gone(&mut self, rows: usize) {
         self.report.waiting = self.report.waiting.saturating_sub(rows);
+        self.gone += rows as u64;
     }
 }
 
@@ -104,6 +108,16 @@ impl Writing {
     /// How rows get on.
     pub fn report(&self) -> Report {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).report.clone()
+    }
+
+    /// Rows that were put in since the start.
+    pub fn put(&self) -> u64 {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).put
+    }
+
+    /// Rows that are not in memory any more. They go in the order in which they come.
+    pub fn gone(&self) -> u64 {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).gone
     }
 
     /// Shows rows that come from now on to whoever watches them; once.
@@ -165,6 +179,7 @@ impl Sink for RowsOut {
         self.writing.with(|state| {
             state.waiting.push_back(rows);
             state.report.waiting += count;
+            state.put += count as u64;
             while state.report.waiting > ROWS_WAITING_MAX {
                 let Some(lost) = state.waiting.pop_front() else { break };
                 state.gone(lost.count());

@@ -8,7 +8,9 @@ use super::config::{self, Settings};
 use super::engine::{Engine, Shared, lost_on_disk};
 use super::lane::{LanePlan, NOWHERE};
 use super::metrics::{self, Page, Server};
+use super::only::Only;
 use super::packet_log;
+use super::recover;
 use super::rows::{self, Asking, RowsOut, journal::Journal};
 use super::socket;
 use super::view::View;
@@ -50,6 +52,7 @@ pub struct Service {
     bursts: Arc<Mutex<BurstLog>>,
     cards: Arc<Mutex<Cards>>,
     store: JoinHandle<()>,
+    recovery: Option<recover::Running>,
     /// For rows that come after the lanes have ended.
     late: RowsOut,
     names: Arc<LiveNames>,
@@ -60,6 +63,8 @@ pub struct Service {
     web: Option<Handle>,
     /// Lets rows of the store leave.
     retention: Option<retention::Running>,
+    /// Nobody else runs on the data folder.
+    only: Option<Only>,
 }
 
 /// What is served beside the capture.
@@ -144,6 +149,7 @@ impl Service {
     pub fn start(settings: &Settings) -> Result<Service, Failure> {
         let folder = &settings.data.folder;
         std::fs::create_dir_all(folder).map_err(|e| Failure::Failed(format!("{}: {e}", folder.display())))?;
+        let only = Only::take(folder)?;
         let rings = open_rings(settings)?;
         let metrics = settings.metrics.listen.as_ref().map(metrics::bind).transpose();
         let metrics = metrics.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
@@ -178,6 +184,7 @@ impl Service {
         let alerts =
             settings.alert.enabled.then(|| alert::here::Running::start(&settings.alert, folder)).transpose()?;
         let mut service = Service::on(settings, rings, Beside { cache, charging, graphs, alerts })?;
+        service.only = Some(only);
         let view = Arc::clone(&service.view);
         service.show(settings, "live");
         if settings.store.enabled {
@@ -240,8 +247,16 @@ impl Service {
             let to = if writes { To::Writer(Asking::of(&out)) } else { To::Store(folder.join("store")) };
             charging.bring_rows(&cdr_of(settings), folder, to)?;
         }
-        let (names, late) = (Arc::new(names), out.another());
-        let engine = Engine::start(plans, Arc::clone(&names) as Arc<dyn Names>, out).map_err(no_thread)?;
+        let (names, late, writing) = (Arc::new(names), out.another(), out.writing());
+        let recovered = recover::Prepared::of(settings, recorder.is_some(), writes).map(|r| (r, out.another()));
+        let seen = recovered.as_ref().map(|(recovered, _)| recovered.recovery());
+        let out: Box<dyn Sink> = match &recovered {
+            Some((recovered, _)) => recovered.rows(out),
+            None => Box::new(out),
+        };
+        let engine = Engine::start(plans, Arc::clone(&names) as Arc<dyn Names>, writing, out).map_err(no_thread)?;
+        let recovery = recovered.map(|(recovered, out)| recovered.start(&engine.shared, out)).transpose();
+        let recovery = recovery.map_err(no_thread)?;
         let recorder = recorder.map(|r| Arc::new(Mutex::new(Some(r))));
         let bursts = Arc::new(Mutex::new(bursts));
         let cards = Arc::new(Mutex::new(cards));
@@ -250,14 +265,30 @@ impl Service {
         let interfaces = names.lanes.iter().map(|(interface, _)| interface.clone()).collect();
         let view = View::new(&engine, recorder.clone(), Arc::clone(&bursts), Arc::clone(&cards), interfaces);
         let view = view.with_cache(cache).with_charging(charging).with_graphs(graphs).with_alerts(alerts);
+        let view = view.with_recovery(seen);
         let view = Arc::new(view);
         if let Some(graphs) = view.graphs() {
             let seen = Arc::downgrade(&view);
             graphs.give_own(move || seen.upgrade().map(|view| view.samples()).unwrap_or_default());
         }
         watch(&view)?;
-        let (metrics, socket, web, retention) = Default::default();
-        Ok(Service { engine, recorder, bursts, cards, store, late, names, view, metrics, socket, web, retention })
+        let (metrics, socket, web, retention, only) = Default::default();
+        Ok(Service {
+            engine,
+            recorder,
+            bursts,
+            cards,
+            store,
+            recovery,
+            late,
+            names,
+            view,
+            metrics,
+            socket,
+            web,
+            retention,
+            only,
+        })
     }
 
     /// What there is to see of it.
@@ -312,8 +343,12 @@ impl Service {
         look_at_cards(&self.cards, &self.engine.shared, true);
         // What ends is not held against anybody.
         self.view.alerts().iter().for_each(|alerts| alerts.stop());
-        self.engine.stop();
         let mut troubles = Vec::new();
+        let mut recovery = self.recovery;
+        if recovery.as_mut().is_some_and(recover::Running::stop) {
+            troubles.push("a thread of recovery failed; this is a defect of Trunkline".to_owned());
+        }
+        self.engine.stop();
         if let Some(Err(failed)) = self.view.cache().map(Running::stop) {
             troubles.push(format!("cache: {failed}"));
         }
@@ -345,8 +380,9 @@ impl Service {
         if self.store.join().is_err() {
             troubles.push("the store's thread failed; this is a defect of Trunkline".to_owned());
         }
+        recovery.into_iter().for_each(recover::Running::finish);
         look_for_bursts(&self.bursts, &shared, true);
-        drop(self.metrics);
+        drop((self.metrics, self.only));
         troubles.extend(self.view.losses());
         Ended { troubles }
     }

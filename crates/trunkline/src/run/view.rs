@@ -6,6 +6,7 @@ use super::bursts::log::BurstLog;
 use super::cards::Cards;
 use super::engine::{Engine, Shared};
 use super::lane::LaneReport;
+use super::recover::Recovery;
 use super::rows::{self, Writing};
 use super::status::{Snapshot, process};
 use crate::alert::here::Running as Alerts;
@@ -37,6 +38,8 @@ pub struct View {
     graphs: Option<Graphs>,
     /// Alerts beside the rest, where there are any.
     alerts: Option<Alerts>,
+    /// Recovery of calls of before the start, where there is any.
+    recovery: Option<Arc<Recovery>>,
     /// The packet log's last statistics, when it is closed.
     closed: Mutex<Option<Closed>>,
     begun: Instant,
@@ -64,6 +67,7 @@ impl View {
             charging: None,
             graphs: None,
             alerts: None,
+            recovery: None,
             closed: Mutex::default(),
             begun: Instant::now(),
             since_ns: super::now_ns(),
@@ -109,6 +113,11 @@ impl View {
     /// Alerts beside the rest, where there are any.
     pub fn alerts(&self) -> Option<&Alerts> {
         self.alerts.as_ref()
+    }
+
+    /// The same with recovery of calls of before the start.
+    pub fn with_recovery(self, recovery: Option<Arc<Recovery>>) -> Self {
+        View { recovery, ..self }
     }
 
     /// The packet log is closed, and this was the last of it.
@@ -237,6 +246,7 @@ impl View {
         samples.extend(self.charging.iter().flat_map(Charging::samples));
         samples.extend(self.graphs.iter().flat_map(Graphs::samples));
         samples.extend(self.alerts.iter().flat_map(Alerts::samples));
+        samples.extend(self.recovery.iter().flat_map(|recovery| recovery.samples()));
         samples.extend(process::samples());
         samples.push(build());
         samples
@@ -279,6 +289,8 @@ impl View {
         lines.extend(self.shared.gather_report().failed);
         let writing = self.writing.report();
         lines.extend(writing.error.map(|error| format!("store: {error}")));
+        let checkpoint = self.recovery.iter().filter_map(|recovery| recovery.report().error);
+        lines.extend(checkpoint.map(|error| format!("checkpoint of calls: {error}")));
         lines.extend(writing.journal_error.map(|error| format!("journal of rows: {error}")));
         lines
     }

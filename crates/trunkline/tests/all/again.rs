@@ -106,3 +106,71 @@ fn rows_of_a_damaged_day_are_missed_aloud() {
         assert_eq!(asked.status.code(), Some(3), "{command}: {}", String::from_utf8_lossy(&asked.stderr));
     }
 }
+
+/// Packets of all segments of a log.
+fn recorded(data: &Path) -> u64 {
+    let (mut packets, mut folders) = (0, vec![data.join("packets")]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "pcapng") {
+                packets += crate::wire::packets_of(&path);
+            }
+        }
+    }
+    packets
+}
+
+fn record(file: &Path, data: &Path, exit: i32) -> String {
+    let done = trunkline(&["read", "--record", text(file), "--data", text(data)]);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(exit), "{said}");
+    said
+}
+
+#[test]
+fn recording_a_capture_again_adds_neither_packets_nor_rows() {
+    let captures = captures();
+    let data = captures.store("recorded");
+    record(&captures.whole, &data, 0);
+    let (packets, rows) = (recorded(&data), shown(&data));
+    assert_eq!(packets, crate::wire::packets_of(&captures.whole));
+    let said = record(&captures.whole, &data, 0);
+    assert!(said.contains("packets are in the packet log already"), "{said}");
+    assert_eq!(recorded(&data), packets);
+    assert_eq!(shown(&data), rows, "{}", differences(&shown(&data), &rows));
+    // The log's own packets, brought as a capture.
+    let out = captures.store("out.pcapng");
+    assert!(trunkline(&["extract", "--data", text(&data), "-w", text(&out)]).status.success());
+    record(&out, &data, 0);
+    assert_eq!(recorded(&data), packets);
+}
+
+#[test]
+fn a_recording_that_was_interrupted_goes_on_where_it_ended() {
+    use std::io::Write;
+    let captures = captures();
+    let (ended, killed) = (captures.store("ended"), captures.store("killed"));
+    let whole = crate::wire::packets_of(&captures.whole);
+    // It ended early, with what it had.
+    record(&captures.cut, &ended, 3);
+    let first = recorded(&ended);
+    assert!(0 < first && first < whole, "{first} of {whole}");
+    record(&captures.whole, &ended, 0);
+    assert_eq!(recorded(&ended), whole);
+    // It was killed in the midst of it, with some of it on the disk.
+    let words = ["read", "--record", "-", "--data", text(&killed)];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trunkline"));
+    let command = command.args(words).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+    let mut child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
+    let octets = std::fs::read(&captures.cut).unwrap();
+    child.stdin.as_mut().unwrap().write_all(&octets).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    record(&captures.whole, &killed, 0);
+    assert_eq!(recorded(&killed), whole);
+    let (one, other) = (shown(&ended), shown(&killed));
+    assert_eq!(one.len(), other.len(), "{}", differences(&one, &other));
+}

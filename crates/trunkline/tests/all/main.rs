@@ -46,6 +46,7 @@ mod responder;
 mod run;
 mod run_cache;
 mod run_faults;
+mod run_kills;
 mod run_web;
 mod store_days;
 mod stripped;

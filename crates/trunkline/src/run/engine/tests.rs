@@ -58,7 +58,7 @@ fn what_the_card_of_a_lane_that_broke_loses_is_still_told() {
     let folder = tempfile::tempdir().unwrap();
     let (out, store) = rows::start(Some(Store::open(folder.path(), Access::Write).unwrap()), None).unwrap();
     let names: Arc<dyn Names> = Arc::new(vec!["eth1".to_owned()]);
-    let engine = Engine::start(vec![plan(0, true), plan(1, false)], names, out).unwrap();
+    let engine = Engine::start(vec![plan(0, true), plan(1, false)], names, out.writing(), Box::new(out)).unwrap();
     let shared = Arc::clone(&engine.shared);
     let is_over = || lock(&shared.lost_later[0]).is_over;
     eventually("the lane has said its last", is_over);

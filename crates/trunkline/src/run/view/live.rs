@@ -3,11 +3,13 @@
 use super::{SEEN, View};
 use crate::run::lane::LaneReport;
 use crate::run::now_ns;
+use crate::run::recover::Recovery;
 use crate::run::status::process;
 use trunkline_capture::live::RingStatistics;
 use trunkline_spool::Stats;
 use trunkline_web::sources::{
-    BufferSnapshot, ByClass, CallUp, CallsUp, LaneSnapshot, LiveSnapshot, ThreadSnapshot, VolumeSnapshot,
+    BufferSnapshot, ByClass, CallUp, CallsUp, LaneSnapshot, LiveSnapshot, RecoverySnapshot, ThreadSnapshot,
+    VolumeSnapshot,
 };
 
 impl View {
@@ -34,6 +36,7 @@ impl View {
             resident_octets: process::resident(),
             unhealthy: self.unhealthy(),
             not_analysed: crate::web::unread::not_analysed(&self.unread()),
+            recovery: self.recovery.as_ref().map(|recovery| recovered(recovery)),
         }
     }
 
@@ -54,6 +57,18 @@ impl View {
             drops_total: ring.drops,
             ring_fill: fill(ring),
         }
+    }
+}
+
+fn recovered(recovery: &Recovery) -> RecoverySnapshot {
+    let report = recovery.report();
+    RecoverySnapshot {
+        state: report.phase.name().to_owned(),
+        from_ns: report.from_ns,
+        calls_total: report.counted.calls,
+        waiting_calls: report.up,
+        segment_octets: report.octets.0,
+        read_octets: report.octets.1,
     }
 }
 

@@ -1,0 +1,181 @@
+//! Packets of a capture that the packet log has already: they are not written again, and rows name the place that they
+//! have. So a capture that is recorded twice, or once more after it was interrupted, is in the log once.
+//!
+//! A packet is known by its time, its length on the wire and its octets. Capture and log both go on in time, so that a
+//! few seconds of the log in memory are enough. A packet that the log has once and the capture twice is written once.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+use trunkline_capture::{Batch, FileSource, Packet};
+use trunkline_kit::hash::fnv1a;
+use trunkline_record::index::Span;
+use trunkline_record::job::{SegmentFile, Wish, list};
+use trunkline_record::names::segment_name;
+use trunkline_record::{Class, Segments};
+
+/// How long a packet of the log is remembered: captures are in order but for so much.
+const BEHIND_NS: i64 = 5_000_000_000;
+/// How far the log is read ahead of the capture.
+const AHEAD_NS: i64 = 200_000_000;
+/// No segment is longer (`record.segment-time`).
+const SEGMENT_NS: i64 = 3_600_000_000_000;
+/// Segments are opened by days.
+const CHUNK_NS: i64 = 24 * SEGMENT_NS;
+/// Packets that are remembered. Beyond it the earliest are forgotten; then some may be written a second time.
+const REMEMBERED_MAX: usize = 4_000_000;
+/// Times that the log is read anew because the capture went back in time; from then on, what it goes back for is
+/// written.
+const RETURNS_MAX: u32 = 1000;
+
+/// Time, length on the wire, and hash of the octets.
+type Print = (i64, u32, u64);
+/// Number of the segment, and offset of the record.
+type Place = (u32, u64);
+
+/// The packets of a log.
+pub struct Known {
+    /// Those of before, by when they begin.
+    segments: Vec<SegmentFile>,
+    names: Arc<Segments>,
+    readings: Vec<Reading>,
+    /// Segments that begin before are opened.
+    opened_ns: i64,
+    /// Time is read from here on.
+    since_ns: i64,
+    remembered: HashMap<Print, VecDeque<Place>>,
+    order: VecDeque<Print>,
+    returns: u32,
+    /// Packets that were found.
+    pub found: u64,
+}
+
+/// Some segments, merged by time.
+struct Reading {
+    source: FileSource,
+    /// What each is called in rows.
+    numbers: Vec<u32>,
+    batch: Batch,
+    next: usize,
+}
+
+impl Known {
+    /// Of the log of a data folder as it is now; `names` are those of the recorder that goes on writing there.
+    ///
+    /// # Errors
+    /// It cannot be listed.
+    pub fn of(data: &Path, names: Arc<Segments>) -> std::io::Result<Known> {
+        let mut segments = list(data, 0, &Wish { span: Span::ALL, classes: Class::ALL.to_vec() })?;
+        segments.retain(|segment| !segment.growing);
+        segments.sort_by_key(|segment| segment.begins_ns);
+        Ok(Known {
+            segments,
+            names,
+            readings: Vec::new(),
+            opened_ns: i64::MIN,
+            since_ns: i64::MAX,
+            remembered: HashMap::new(),
+            order: VecDeque::new(),
+            returns: 0,
+            found: 0,
+        })
+    }
+
+    /// Where the log has a packet, if it has; each place is given once.
+    pub fn take(&mut self, packet: &Packet, octets: &[u8]) -> Option<Place> {
+        if self.segments.is_empty() {
+            return None;
+        }
+        let at_ns = packet.at_ns;
+        let is_back = at_ns < self.since_ns && self.since_ns < i64::MAX && self.returns < RETURNS_MAX;
+        if is_back || at_ns.saturating_sub(self.opened_ns) > CHUNK_NS {
+            self.returns += u32::from(is_back);
+            self.begin_at(at_ns);
+        }
+        self.read_until(at_ns.saturating_add(AHEAD_NS));
+        self.forget(at_ns.saturating_sub(BEHIND_NS));
+        if self.remembered.is_empty() {
+            return None;
+        }
+        let places = self.remembered.get_mut(&(at_ns, packet.wire, fnv1a(octets)))?;
+        let place = places.pop_front();
+        self.found += u64::from(place.is_some());
+        place
+    }
+
+    /// Reads from a time on, anew.
+    fn begin_at(&mut self, at_ns: i64) {
+        self.readings.clear();
+        self.remembered.clear();
+        self.order.clear();
+        self.since_ns = at_ns.saturating_sub(BEHIND_NS);
+        self.opened_ns = self.since_ns.saturating_sub(SEGMENT_NS);
+    }
+
+    fn read_until(&mut self, until_ns: i64) {
+        while self.opened_ns <= until_ns {
+            let next_ns = self.opened_ns.saturating_add(CHUNK_NS);
+            self.open(self.opened_ns, next_ns);
+            self.opened_ns = next_ns;
+        }
+        let mut readings = core::mem::take(&mut self.readings);
+        readings.retain_mut(|reading| self.read(reading, until_ns));
+        self.readings = readings;
+    }
+
+    /// Opens the segments that begin within a span.
+    fn open(&mut self, from_ns: i64, to_ns: i64) {
+        let of = |ns| self.segments.partition_point(|segment| segment.begins_ns < ns);
+        let segments = &self.segments[of(from_ns)..of(to_ns)];
+        if segments.is_empty() {
+            return;
+        }
+        let paths: Vec<_> = segments.iter().map(|segment| segment.path.clone()).collect();
+        let name = |segment: &SegmentFile| {
+            let class = segment.class.unwrap_or(Class::Other);
+            self.names.add(segment_name(class, segment.begins_ns, segment.lane, segment.again))
+        };
+        let numbers = segments.iter().map(name).collect();
+        self.readings.push(Reading { source: FileSource::open(&paths), numbers, batch: Batch::default(), next: 0 });
+    }
+
+    /// Remembers the packets of a reading up to a time; whether there are more.
+    fn read(&mut self, reading: &mut Reading, until_ns: i64) -> bool {
+        loop {
+            let Some(packet) = reading.batch.packets.get(reading.next) else {
+                reading.next = 0;
+                if !reading.source.fill(&mut reading.batch) {
+                    return false;
+                }
+                continue;
+            };
+            if packet.at_ns > until_ns {
+                return true;
+            }
+            reading.next += 1;
+            if packet.at_ns < self.since_ns {
+                continue;
+            }
+            let print = (packet.at_ns, packet.wire, fnv1a(reading.batch.octets_of(packet)));
+            let number = reading.numbers.get(packet.file as usize).copied().unwrap_or_default();
+            self.remembered.entry(print).or_default().push_back((number, packet.offset));
+            self.order.push_back(print);
+        }
+    }
+
+    /// Forgets what is older.
+    fn forget(&mut self, before_ns: i64) {
+        while let Some(print) = self.order.front().copied() {
+            if print.0 >= before_ns && self.order.len() <= REMEMBERED_MAX {
+                return;
+            }
+            self.order.pop_front();
+            if print.0 < before_ns {
+                self.remembered.remove(&print);
+                self.since_ns = self.since_ns.max(before_ns);
+            } else if self.remembered.get_mut(&print).is_some_and(|places| places.pop_front().is_none()) {
+                self.remembered.remove(&print);
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! One run for one data folder: a second one is refused, with the process of the first.
+//!
+//! A lock that the kernel gives back when the process ends says who is there, never a number in a file alone: that may
+//! be of a process that is gone, or by now another's.
+
+use crate::failure::Failure;
+use rustix::fs::{FlockOperation, OFlags, flock};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Its name in the data folder.
+const NAME: &str = "run.lock";
+/// Octets of it that are read: a number.
+const OCTETS_MAX: u64 = 32;
+/// How long it is waited for: a run that was killed has it until the kernel has taken its rings away.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How often it is tried meanwhile.
+const TICK: Duration = Duration::from_millis(50);
+
+/// The right to run; given back when dropped, or when the process ends in whatever way.
+#[derive(Debug)]
+pub struct Only(#[expect(dead_code, reason = "holds the lock")] Option<File>);
+
+impl Only {
+    /// Takes it for a data folder that is there.
+    ///
+    /// # Errors
+    /// Another process has it: which one. The file cannot be made.
+    pub fn take(data: &Path) -> Result<Only, Failure> {
+        Only::take_within(data, PATIENCE)
+    }
+
+    fn take_within(data: &Path, patience: Duration) -> Result<Only, Failure> {
+        let path = data.join(NAME);
+        let failed = |e: io::Error| Failure::Failed(format!("{}: {e}", path.display()));
+        let no_link = OFlags::NOFOLLOW.bits().cast_signed();
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o640).custom_flags(no_link);
+        let mut file = options.open(&path).map_err(failed)?;
+        let begun = Instant::now();
+        let mut locked = flock(&file, FlockOperation::NonBlockingLockExclusive);
+        while locked == Err(rustix::io::Errno::WOULDBLOCK) && begun.elapsed() < patience {
+            std::thread::park_timeout(TICK);
+            locked = flock(&file, FlockOperation::NonBlockingLockExclusive);
+        }
+        match locked {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(Failure::Failed(taken(data, &mut file))),
+            Err(error) => {
+                tracing::warn!(
+                    "{}: its file system has no locks ({error}): a second run is not refused",
+                    path.display()
+                );
+                return Ok(Only(None));
+            }
+        }
+        owned_as(data, &file).map_err(failed)?;
+        file.set_len(0).map_err(failed)?;
+        writeln!(file, "{}", std::process::id()).map_err(failed)?;
+        Ok(Only(Some(file)))
+    }
+}
+
+/// What root made in a service's folder is the service's.
+fn owned_as(data: &Path, file: &File) -> io::Result<()> {
+    let (folder, own) = (data.metadata()?, file.metadata()?);
+    if (folder.uid(), folder.gid()) != (own.uid(), own.gid()) && rustix::process::geteuid().is_root() {
+        std::os::unix::fs::fchown(file, Some(folder.uid()), Some(folder.gid()))?;
+    }
+    Ok(())
+}
+
+fn taken(data: &Path, file: &mut File) -> String {
+    let mut text = String::new();
+    let read = file.rewind().and_then(|()| file.take(OCTETS_MAX).read_to_string(&mut text));
+    let who = match (read, text.trim().parse::<u32>()) {
+        (Ok(_), Ok(pid)) => format!("process {pid} runs"),
+        _ => "another process runs".to_owned(),
+    };
+    format!("{}: {who} on this data folder: stop it, or name another folder with --data", data.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_is_told_who_the_first_is_and_a_number_alone_is_no_reason() {
+        let data = tempfile::tempdir().unwrap();
+        // A run that was killed; its number is that of a process that lives.
+        std::fs::write(data.path().join(NAME), format!("{}\n", std::process::id())).unwrap();
+        let first = Only::take(data.path()).unwrap();
+        let Err(Failure::Failed(why)) = Only::take_within(data.path(), Duration::ZERO) else { panic!("it is taken") };
+        assert!(why.contains(&format!("process {} runs", std::process::id())), "{why}");
+        drop(first);
+        Only::take(data.path()).unwrap();
+    }
+
+    #[test]
+    fn a_link_in_its_place_is_not_followed() {
+        let data = tempfile::tempdir().unwrap();
+        let elsewhere = data.path().join("elsewhere");
+        std::fs::write(&elsewhere, "precious").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, data.path().join(NAME)).unwrap();
+        assert!(Only::take(data.path()).is_err());
+        assert_eq!(std::fs::read(&elsewhere).unwrap(), b"precious");
+    }
+}

@@ -1,0 +1,356 @@
+//! The thread that recovers: reads the log of before the start, then the calls that went on.
+
+use super::checkpoint::{Checkpoint, Found};
+use super::pass::{self, Keep, Seen};
+use super::state::{Phase, Recovery, State};
+use crate::run::engine::Shared;
+use crate::run::now_ns;
+use crate::run::rows::RowsOut;
+use crate::show::figure;
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use trunkline_calls::job::Progress;
+use trunkline_record::Class;
+use trunkline_record::job::SegmentFile;
+
+/// So much before the first call is read, so that what reaches into its time is not taken for a beginning.
+const BEFORE_NS: i64 = 60_000_000_000;
+/// Calls that ended so shortly before the log's end may have stragglers.
+const LINGER_NS: i64 = 120_000_000_000;
+/// An INVITE without a final response is not waited for longer than that: timer C of RFC 3261 section 16.6 is 3
+/// minutes.
+const UNANSWERED: Duration = Duration::from_secs(300);
+/// Between two readings of calls that went on at least, and so many times as long as the last one took.
+const AGAIN: Duration = Duration::from_secs(5);
+const AGAIN_TIMES: u32 = 3;
+/// How long nothing is looked at, at least and at most.
+const TICK: Duration = Duration::from_millis(100);
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How long reading pauses at a time while a ring is more than a quarter full.
+const PAUSE: Duration = Duration::from_millis(5);
+/// Pauses in a row: what fills a ring for so long is not this thread.
+const PAUSES_MAX: u32 = 200;
+/// The priority of the thread, as of nice(1).
+const NICE: i32 = 19;
+/// A fault of a segment that is told by name; further ones are counted.
+const TOLD_MAX: usize = 3;
+
+/// What there is to read.
+pub struct Log {
+    data: PathBuf,
+    checkpoint: Checkpoint,
+    /// Segments of before the start.
+    before: HashSet<(Option<Class>, i64, u16, u32)>,
+    /// When the live capture begins.
+    since_ns: i64,
+    bound: Duration,
+    /// How old what is not on the disk may be.
+    flush: Duration,
+}
+
+impl Log {
+    /// Looks what there is to recover, before the live capture begins; says in the log what it is. None: nothing.
+    pub fn find(data: &std::path::Path, bound: Duration, flush: Duration, since_ns: i64) -> Option<Log> {
+        let bound_ns = i64::try_from(bound.as_nanos()).unwrap_or(i64::MAX);
+        let earliest_ns = since_ns.saturating_sub(bound_ns);
+        let mut checkpoint = match Checkpoint::load(data) {
+            Found::Nothing => return None,
+            Found::Whole(checkpoint) if checkpoint.ended && checkpoint.open == 0 => return None,
+            Found::Whole(checkpoint) => checkpoint,
+            Found::Damaged(why) => {
+                let path = super::checkpoint::path(data);
+                tracing::error!("{}: {why}: all of the packet log of the last {} is read", path.display(), span(bound));
+                Checkpoint { at_ns: since_ns, from_ns: earliest_ns, ..Checkpoint::default() }
+            }
+        };
+        if checkpoint.from_ns < earliest_ns {
+            tracing::warn!(
+                "recovery: calls that were up are older than calls.recover ({}); they are not recovered",
+                span(bound)
+            );
+            checkpoint.from_ns = earliest_ns;
+        }
+        let listed = match pass::segments(data, checkpoint.from_ns.saturating_sub(BEFORE_NS), &Class::ALL) {
+            Ok(listed) => listed,
+            Err(error) => {
+                tracing::error!("recovery: the packet log cannot be listed: {error}");
+                return None;
+            }
+        };
+        if listed.is_empty() {
+            return None;
+        }
+        let before = listed.iter().map(name).collect();
+        Some(Log { data: data.to_path_buf(), checkpoint, before, since_ns, bound, flush })
+    }
+
+    /// From when on calls are recovered.
+    pub fn from_ns(&self) -> i64 {
+        self.checkpoint.from_ns
+    }
+}
+
+fn name(file: &SegmentFile) -> (Option<Class>, i64, u16, u32) {
+    (file.class, file.begins_ns, file.lane, file.again)
+}
+
+/// The thread.
+pub struct Reader {
+    log: Log,
+    recovery: Arc<Recovery>,
+    shared: Arc<Shared>,
+    out: RowsOut,
+    begun: Instant,
+}
+
+impl Reader {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// It could not be started.
+    pub fn start(
+        log: Log,
+        recovery: Arc<Recovery>,
+        shared: Arc<Shared>,
+        out: RowsOut,
+    ) -> std::io::Result<std::thread::JoinHandle<()>> {
+        let reader = Reader { log, recovery, shared, out, begun: Instant::now() };
+        std::thread::Builder::new().name("recovery".to_owned()).spawn(move || {
+            // Of this thread alone, as setpriority(2) does in Linux. Where it is refused, rings that fill make it wait.
+            let _ = rustix::process::setpriority_process(None, NICE);
+            reader.run();
+        })
+    }
+
+    fn run(mut self) {
+        if self.before().is_none() || !self.follow() {
+            return;
+        }
+        self.done();
+        let calls = figure::of(self.recovery.report().counted.calls, "row", "rows");
+        tracing::info!("recovery: done after {}: {calls} of calls", span(self.begun.elapsed()));
+    }
+
+    fn done(&self) {
+        self.recovery.change(|state| (state.until_ns, state.report.phase) = (now_ns(), Phase::Done));
+    }
+
+    /// Recovers what was before the start; none if it was stopped meanwhile.
+    fn before(&mut self) -> Option<()> {
+        let keep = |is_brief| Keep {
+            from_ns: self.log.checkpoint.from_ns,
+            cut_until_ns: self.log.checkpoint.at_ns,
+            joined: self.log.checkpoint.joined.iter().copied().collect(),
+            only: None,
+            is_brief,
+        };
+        let (brief, whole) = (keep(true), keep(false));
+        let found = self.pass(&brief, &[Class::Sip, Class::Other])?;
+        let up = self.recovery.change(|state| {
+            let up = follow_all(state, &found);
+            (state.until_ns, state.report.phase) = (i64::MAX, Phase::Reading);
+            up
+        });
+        let (rows, up) = (figure::of(found.rows, "call", "calls"), figure::count(up));
+        tracing::info!("recovery: signalling read: {rows}, {up} of them were up");
+        let found = self.pass(&whole, &Class::ALL)?;
+        self.recovery.change(|state| {
+            follow_all(state, &found);
+            state.report.counted.calls += found.rows;
+            found.media.iter().for_each(|media| state.know(*media));
+            state.report.phase = Phase::Following;
+        });
+        tracing::info!("recovery: media read: {} of calls", figure::of(found.rows, "row", "rows"));
+        Some(())
+    }
+
+    /// Reads calls that went on when they have ended; false if it was stopped meanwhile.
+    fn follow(&mut self) -> bool {
+        let mut next = Instant::now();
+        loop {
+            let (is_any_left, has_ended) = self.look();
+            if !is_any_left {
+                return true;
+            }
+            let now = Instant::now();
+            if !has_ended || now < next {
+                if self.recovery.wait(next.saturating_duration_since(now).max(TICK).min(LOOK_EVERY)) {
+                    return false;
+                }
+                continue;
+            }
+            // What ended a moment ago is on the disk by then.
+            if self.is_stopped_within(self.log.flush * 2 + Duration::from_secs(1)) {
+                return false;
+            }
+            let begun = Instant::now();
+            if self.again().is_none() {
+                return false;
+            }
+            next = Instant::now() + AGAIN.max(begun.elapsed() * AGAIN_TIMES);
+        }
+    }
+
+    /// Gives up what has waited too long; whether anything is waited for or to be read, and whether there is to read.
+    fn look(&self) -> (bool, bool) {
+        let elapsed = self.begun.elapsed();
+        self.recovery.change(|state| {
+            if elapsed >= UNANSWERED {
+                state.followed.values_mut().filter(|call| !call.is_answered).for_each(|call| call.is_up = false);
+            }
+            if elapsed >= self.log.bound {
+                let up = state.followed.iter().filter(|(_, call)| call.is_up).map(|(id, _)| id.clone());
+                let up: Vec<String> = up.collect();
+                state.ended.extend(up);
+            }
+            (state.pending().next().is_some(), !state.ended.is_empty())
+        })
+    }
+
+    /// Reads the calls that have ended, from the first one's beginning to what is on the disk now.
+    fn again(&mut self) -> Option<()> {
+        let (only, from_ns, joined) = self.recovery.change(|state| {
+            let only: HashSet<String> = state.ended.clone();
+            let calls = only.iter().filter_map(|id| state.followed.get(id));
+            let from_ns = calls.clone().map(|call| call.start_ns).min().unwrap_or(self.log.since_ns);
+            (only.clone(), from_ns, calls.filter_map(|call| call.joined).collect())
+        });
+        let files = self.segments(from_ns, &Class::ALL)?;
+        let keep = Keep { from_ns, cut_until_ns: i64::MAX, joined, only: Some(only.clone()), is_brief: false };
+        let found = self.read(&files, &keep)?;
+        self.recovery.change(|state| {
+            state.report.counted.calls += found.rows;
+            found.media.iter().for_each(|media| state.know(*media));
+            for id in &only {
+                state.ended.remove(id);
+                state.followed.get_mut(id).into_iter().for_each(|call| call.is_up = false);
+            }
+        });
+        tracing::info!(
+            "recovery: {} that went on over the start, read as a whole",
+            figure::of(found.rows, "call", "calls")
+        );
+        Some(())
+    }
+
+    /// Reads what was recorded before the start; none if it was stopped, or the folder cannot be listed.
+    fn pass(&mut self, keep: &Keep, classes: &[Class]) -> Option<Seen> {
+        let mut files = self.segments(keep.from_ns, classes)?;
+        files.retain(|file| self.log.before.contains(&name(file)));
+        self.read(&files, keep)
+    }
+
+    fn segments(&self, from_ns: i64, classes: &[Class]) -> Option<Vec<SegmentFile>> {
+        match pass::segments(&self.log.data, from_ns.saturating_sub(BEFORE_NS), classes) {
+            Ok(files) => Some(files),
+            Err(error) => {
+                tracing::error!("recovery: the packet log cannot be listed: {error}");
+                None
+            }
+        }
+    }
+
+    fn read(&mut self, files: &[SegmentFile], keep: &Keep) -> Option<Seen> {
+        let progress = Arc::new(Progress::default());
+        let octets = files.iter().filter_map(|file| file.path.metadata().ok()).map(|meta| meta.len()).sum();
+        self.recovery.change(|state| state.report.octets = (octets, 0));
+        let (recovery, shared) = (Arc::clone(&self.recovery), Arc::clone(&self.shared));
+        let pause = || {
+            let read = progress.octets.load(Ordering::Relaxed);
+            let is_over = recovery.change(|state| {
+                state.report.octets.1 = read.min(octets);
+                state.stop
+            });
+            progress.stop.fetch_or(is_over, Ordering::Relaxed);
+            let mut pauses = 0;
+            while pauses < PAUSES_MAX && !recovery.lock().stop && is_busy(&shared) {
+                pauses += 1;
+                std::thread::park_timeout(PAUSE);
+            }
+            recovery.lock().report.counted.pauses += u64::from(pauses > 0);
+        };
+        let done = pass::read(files, keep, &mut self.out, &progress, &pause);
+        let (summary, seen) = match done {
+            Ok(done) => done,
+            Err(why) => {
+                tracing::error!("recovery: {why}");
+                return None;
+            }
+        };
+        // The last of a segment that is being written may be half a packet.
+        let sealed = |path: &str| files.iter().any(|file| !file.growing && file.path.to_string_lossy() == path);
+        let broken = summary.files.iter().filter(|file| file.error.is_some() && sealed(&file.path));
+        let faults: Vec<String> =
+            broken.map(|file| format!("{}: {}", file.path, file.error.clone().unwrap_or_default())).collect();
+        faults.iter().take(TOLD_MAX).for_each(|fault| tracing::warn!("recovery: {fault}"));
+        let is_over = self.recovery.change(|state| {
+            let counted = &mut state.report.counted;
+            counted.passes += 1;
+            counted.packets += summary.packets;
+            counted.faults += faults.len() as u64;
+            counted.beyond += seen.beyond;
+            state.report.octets.1 = octets;
+            state.stop
+        });
+        (!is_over).then_some(seen)
+    }
+
+    fn is_stopped_within(&self, patience: Duration) -> bool {
+        let until = Instant::now() + patience;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            if self.recovery.wait(left) {
+                return true;
+            }
+        }
+    }
+}
+
+impl Drop for Reader {
+    /// Whatever ended it, rows do not wait for it any more. Where the program ends, what is missing is left to the next
+    /// start.
+    fn drop(&mut self) {
+        let (phase, is_stopped) = {
+            let state = self.recovery.lock();
+            (state.report.phase, state.stop)
+        };
+        if phase != Phase::Done && !is_stopped {
+            tracing::error!(
+                "recovery: given up: calls of before the start may be missing, or have a row for each half"
+            );
+            self.done();
+        }
+    }
+}
+
+/// So long, in words.
+fn span(duration: Duration) -> String {
+    figure::duration(i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX))
+}
+
+/// Whether a ring is more than a quarter full.
+fn is_busy(shared: &Shared) -> bool {
+    let is_full = |ring: &trunkline_capture::live::RingStatistics| {
+        ring.waiting.saturating_add(ring.held).saturating_mul(4) > ring.room && ring.room > 0
+    };
+    shared.lane_reports().iter().any(|lane| is_full(&lane.ring))
+}
+
+/// Follows calls that were up at the end of the log, and such as had ended only just; how many were up.
+fn follow_all(state: &mut State, found: &Seen) -> u64 {
+    let end_ns = found.calls.values().map(|(_, last_ns)| *last_ns).max().unwrap_or(i64::MIN);
+    let mut up = 0;
+    for (id, (call, last_ns)) in &found.calls {
+        if call.is_up || *last_ns >= end_ns.saturating_sub(LINGER_NS) {
+            up += u64::from(call.is_up);
+            state.follow(id.clone(), *call);
+        }
+    }
+    up
+}

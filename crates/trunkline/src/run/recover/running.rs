@@ -1,0 +1,87 @@
+//! Recovery as a part of a run: prepared before the capture begins, ended when all rows are written.
+
+use super::keeper::Keeper;
+use super::live::LiveRows;
+use super::reader::{Log, Reader};
+use super::state::{Phase, Recovery};
+use crate::run::config::Settings;
+use crate::run::engine::Shared;
+use crate::run::now_ns;
+use crate::run::rows::RowsOut;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use trunkline_calls::job::Sink;
+
+/// What a run needs for it, before its lanes begin.
+pub struct Prepared {
+    recovery: Arc<Recovery>,
+    log: Option<Log>,
+    data: PathBuf,
+    every: Duration,
+    since_ns: i64,
+}
+
+/// Its threads.
+pub struct Running {
+    recovery: Arc<Recovery>,
+    reader: Option<JoinHandle<()>>,
+    keeper: Option<JoinHandle<Keeper>>,
+    ended: Option<Keeper>,
+}
+
+impl Prepared {
+    /// Looks what there is to recover. None without a packet log or a store, or where the configuration wants none.
+    pub fn of(settings: &Settings, records: bool, stores: bool) -> Option<Prepared> {
+        if !records || !stores || settings.calls.recover.is_zero() {
+            return None;
+        }
+        let (data, since_ns) = (settings.data.folder.clone(), now_ns());
+        let log = Log::find(&data, settings.calls.recover, settings.record.flush, since_ns);
+        let recovery = Arc::new(Recovery::default());
+        if let Some(log) = &log {
+            recovery.change(|state| (state.report.phase, state.report.from_ns) = (Phase::Finding, log.from_ns()));
+        }
+        Some(Prepared { recovery, log, data, every: settings.calls.checkpoint_every, since_ns })
+    }
+
+    /// The way of the live capture's rows.
+    pub fn rows(&self, out: RowsOut) -> Box<dyn Sink> {
+        Box::new(LiveRows::new(out, Arc::clone(&self.recovery), self.since_ns))
+    }
+
+    /// What others see of it.
+    pub fn recovery(&self) -> Arc<Recovery> {
+        Arc::clone(&self.recovery)
+    }
+
+    /// Starts its threads.
+    ///
+    /// # Errors
+    /// One could not be started.
+    pub fn start(self, shared: &Arc<Shared>, out: RowsOut) -> std::io::Result<Running> {
+        let Prepared { recovery, log, data, every, since_ns } = self;
+        let (shared, writing) = (Arc::clone(shared), out.writing());
+        let keeper = Keeper::new(data, every, Arc::clone(&recovery), Arc::clone(&shared), writing, since_ns).start()?;
+        let reader = log.map(|log| Reader::start(log, Arc::clone(&recovery), shared, out)).transpose()?;
+        Ok(Running { recovery, reader, keeper: Some(keeper), ended: None })
+    }
+}
+
+impl Running {
+    /// Ends its threads, before the capture ends; whether one of them failed.
+    pub fn stop(&mut self) -> bool {
+        self.recovery.stop();
+        let read = self.reader.take().is_some_and(|reader| reader.join().is_err());
+        let kept = self.keeper.take().map(JoinHandle::join);
+        let failed = kept.as_ref().is_some_and(Result::is_err);
+        self.ended = kept.and_then(Result::ok);
+        read || failed
+    }
+
+    /// Writes the last checkpoint, when all rows are written.
+    pub fn finish(self) {
+        self.ended.iter().for_each(Keeper::finish);
+    }
+}

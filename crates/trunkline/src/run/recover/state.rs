@@ -1,0 +1,245 @@
+//! What the reader of the log, the live capture and the keeper of the checkpoint know of each other.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use trunkline_kit::Id;
+use trunkline_kit::metrics::Sample;
+use trunkline_store::row::{Call, CallState, Stream};
+
+/// Calls that are followed over a start; further ones have a row for each half, and are counted.
+pub const FOLLOWED_MAX: usize = 100_000;
+/// Media of recovered calls that is known again.
+const MEDIA_MAX: usize = 200_000;
+
+trunkline_kit::counters! {
+    /// What recovery counts.
+    pub struct Counted {
+        /// rows of calls made out of the packet log after a start
+        calls: "trunkline_recovery_calls_total",
+        /// packets of the packet log read for them
+        packets: "trunkline_recovery_packets_total",
+        /// times that the packet log was read
+        passes: "trunkline_recovery_passes_total",
+        /// segments of the packet log that could not be read to their end
+        faults: "trunkline_recovery_broken_segments_total",
+        /// rows of second halves of calls left out, because the whole call is read from the packet log
+        halves: "trunkline_recovery_halves_total",
+        /// times that reading paused because a ring filled
+        pauses: "trunkline_recovery_pauses_total",
+        /// calls and rows beyond the limits of recovery: a call may have a row for each half
+        beyond: "trunkline_recovery_overflow_total",
+        /// checkpoints written
+        checkpoints: "trunkline_recovery_checkpoints_total",
+        /// checkpoints that could not be written
+        failures: "trunkline_recovery_checkpoint_failures_total",
+    }
+}
+
+/// How far recovery is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// There is nothing to recover, or it is not wanted.
+    #[default]
+    Idle,
+    /// Signalling is read: which calls were up is not known yet.
+    Finding,
+    /// Everything is read, for the media of calls.
+    Reading,
+    /// Calls that were up are waited for.
+    Following,
+    /// All is recovered.
+    Done,
+}
+
+impl Phase {
+    /// A word for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Idle => "idle",
+            Phase::Finding => "reading signalling",
+            Phase::Reading => "reading media",
+            Phase::Following => "waiting for calls that are still up",
+            Phase::Done => "done",
+        }
+    }
+}
+
+/// A call that was up when the program before ended, or had ended only just.
+#[derive(Clone, Copy, Debug)]
+pub struct Followed {
+    /// When it began, nanoseconds since 1970.
+    pub start_ns: i64,
+    /// Its identifier if it was joined in mid-call.
+    pub joined: Option<Id>,
+    /// Its end was not seen, and is waited for.
+    pub is_up: bool,
+    /// It was answered.
+    pub is_answered: bool,
+}
+
+impl Followed {
+    /// As the log tells.
+    pub fn of(call: &Call) -> Followed {
+        let is_joined = call.state == CallState::JoinedMidCall;
+        let is_over = matches!(
+            call.state,
+            CallState::Redirected | CallState::Rejected | CallState::Cancelled | CallState::Completed
+        );
+        Followed {
+            start_ns: call.start_ns,
+            joined: is_joined.then_some(call.id),
+            is_up: call.end_ns.is_none() && !is_over,
+            is_answered: is_joined || call.state == CallState::Answered,
+        }
+    }
+}
+
+/// What a stream is known by, whichever packet of it was seen first.
+pub type Media = (u32, trunkline_wire::Endpoint, trunkline_wire::Endpoint);
+
+/// That of a stream.
+pub fn media_of(stream: &Stream) -> Media {
+    (stream.ssrc, stream.src, stream.dst)
+}
+
+/// How it stands, for metrics and pages.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// How far it is.
+    pub phase: Phase,
+    /// What was counted.
+    pub counted: Counted,
+    /// Calls whose end is waited for.
+    pub up: u64,
+    /// From when on the log is read, nanoseconds since 1970.
+    pub from_ns: i64,
+    /// Octets of segments that are read, and of these so many are.
+    pub octets: (u64, u64),
+    /// Why the checkpoint cannot be written.
+    pub error: Option<String>,
+}
+
+/// Shared by all.
+#[derive(Debug, Default)]
+pub struct Recovery {
+    state: Mutex<State>,
+    wake: Condvar,
+}
+
+/// Behind the lock.
+#[derive(Debug, Default)]
+pub struct State {
+    /// Set to end.
+    pub stop: bool,
+    /// Calls by their Call-ID.
+    pub followed: HashMap<String, Followed>,
+    /// Of these, such as the live capture saw end, and whose packets are not read again yet.
+    pub ended: HashSet<String>,
+    /// Media of rows that were recovered.
+    pub media: HashSet<Media>,
+    /// Rows of the live capture that begin later are no second halves.
+    pub until_ns: i64,
+    /// See [`Report`].
+    pub report: Report,
+}
+
+impl State {
+    /// Whether a row of the live capture is the second half of a call that is followed; then its end is noted.
+    pub fn takes(&mut self, call: &Call) -> bool {
+        if call.start_ns > self.until_ns || !self.followed.contains_key(&call.sip_call_id) {
+            return false;
+        }
+        self.report.counted.halves += 1;
+        if self.report.phase != Phase::Done {
+            self.ended.insert(call.sip_call_id.clone());
+        }
+        true
+    }
+
+    /// Follows a call.
+    pub fn follow(&mut self, call_id: String, call: Followed) {
+        if self.followed.len() >= FOLLOWED_MAX && !self.followed.contains_key(&call_id) {
+            self.report.counted.beyond += 1;
+            return;
+        }
+        self.followed.insert(call_id, call);
+    }
+
+    /// Notes media of a call that was recovered.
+    pub fn know(&mut self, media: Media) {
+        if self.media.len() < MEDIA_MAX {
+            self.media.insert(media);
+        }
+    }
+
+    /// Calls whose end is waited for, or whose packets are to be read again.
+    pub fn pending(&self) -> impl Iterator<Item = &Followed> {
+        self.followed.iter().filter(|(id, call)| call.is_up || self.ended.contains(*id)).map(|(_, call)| call)
+    }
+}
+
+impl Recovery {
+    /// Locks it.
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes it, and wakes whoever waits.
+    pub fn change<R>(&self, how: impl FnOnce(&mut State) -> R) -> R {
+        let done = how(&mut self.lock());
+        self.wake.notify_all();
+        done
+    }
+
+    /// Waits for a change, at most so long; whether it is to end.
+    pub fn wait(&self, patience: Duration) -> bool {
+        let state = self.lock();
+        if state.stop {
+            return true;
+        }
+        let (state, _) = self.wake.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner);
+        state.stop
+    }
+
+    /// Asks all threads of recovery to end.
+    pub fn stop(&self) {
+        self.change(|state| state.stop = true);
+    }
+
+    /// How it stands.
+    pub fn report(&self) -> Report {
+        let state = self.lock();
+        Report { up: state.followed.values().filter(|call| call.is_up).count() as u64, ..state.report.clone() }
+    }
+
+    /// All metrics.
+    pub fn samples(&self) -> Vec<Sample> {
+        let report = self.report();
+        let mut samples: Vec<Sample> = report.counted.list().into_iter().map(Sample::from).collect();
+        let is_on = matches!(report.phase, Phase::Finding | Phase::Reading | Phase::Following);
+        let is_reading = matches!(report.phase, Phase::Finding | Phase::Reading);
+        for (name, help, value) in [
+            (
+                "trunkline_recovery_active",
+                "whether calls of before the start are recovered",
+                f64::from(u8::from(is_on)),
+            ),
+            (
+                "trunkline_recovery_reading",
+                "whether which calls to recover is not all known yet",
+                f64::from(u8::from(is_reading)),
+            ),
+            ("trunkline_recovery_waiting_calls", "calls of before the start that are still up", report.up as f64),
+            (
+                "trunkline_recovery_segment_octets",
+                "octets of the packet log that are being read",
+                report.octets.0 as f64,
+            ),
+            ("trunkline_recovery_read_octets", "of these, octets that are read", report.octets.1 as f64),
+        ] {
+            samples.push(Sample::gauge(name, help, value));
+        }
+        samples
+    }
+}
