@@ -29,6 +29,7 @@ mod show;
 mod stop;
 mod summary_json;
 mod terminal;
+mod verify;
 mod web;
 
 use clap::Parser;

@@ -13,6 +13,7 @@ mod runs;
 mod slices;
 mod sql;
 mod summary;
+pub mod sums;
 mod write;
 
 #[cfg(test)]
@@ -35,6 +36,7 @@ use core::cell::RefCell;
 use read::DayReader;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use trunkline_kit::Id;
 use write::{Batch, DayWriter, Elsewhere};
 
@@ -45,6 +47,10 @@ pub const DAYS_READ_MAX: usize = 4;
 /// Day files that one writer makes: a capture with wild times must not fill the folder. Rows of further days are
 /// refused and counted.
 pub const DAYS_NEW_MAX: usize = 4096;
+
+/// A day that was not written for so long is closed, and its log put into its file: a day that is over stays whole on
+/// its own, and gets its checksums.
+const IDLE: Duration = Duration::from_secs(600);
 
 /// The store in one folder.
 pub struct Sqlite {
@@ -214,6 +220,9 @@ impl Sqlite {
                 first_error = first_error.or(Some(e));
             }
         }
+        if first_error.is_none() {
+            self.writers.retain(|_, writer| !writer.is_idle(IDLE) || !writer.close());
+        }
         first_error.map_or(Ok(()), Err)
     }
 
@@ -338,7 +347,7 @@ impl Backend for Sqlite {
         // And once more: a reader that opened the file in between makes an empty one.
         let log = ["-journal", "-wal", "-shm"].map(|suffix| open::beside(&path, suffix));
         let _names = open::names_change();
-        for path in log.iter().cloned().chain([path]).chain(log.iter().cloned()) {
+        for path in log.iter().cloned().chain([sums::path(&path), path]).chain(log.iter().cloned()) {
             match std::fs::remove_file(&path) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
                     return Err(StoreError::Disk { path, cause: e.to_string() });

@@ -4,4 +4,5 @@ mod agreement;
 mod broken;
 mod crash;
 mod replay;
+mod sums;
 mod versions;

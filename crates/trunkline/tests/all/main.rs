@@ -48,6 +48,7 @@ mod run_cache;
 mod run_faults;
 mod run_web;
 mod stripped;
+mod verify;
 mod web;
 mod wire;
 mod wireshark;

@@ -2,7 +2,7 @@
 
 use super::bind::Insert;
 use super::calls::{self, Kept, ROWS_AT_ONCE};
-use super::{ddl, open};
+use super::{ddl, open, sums};
 use crate::columns;
 use crate::error::StoreError;
 use crate::key;
@@ -12,6 +12,7 @@ use crate::store::{Access, Written};
 use crate::time::Day;
 use rusqlite::{Connection, Result, params};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use trunkline_kit::Id;
 
 /// The rows of one day out of a batch.
@@ -49,6 +50,8 @@ pub struct DayWriter {
     pub used: u64,
     /// Rows since the last commit, which are gone if the day turns out to be damaged.
     pub uncommitted: u64,
+    /// When rows were written to it last.
+    touched: Instant,
 }
 
 /// A stream that lies in the day of its call, not in that of its own first packet.
@@ -72,7 +75,19 @@ impl DayWriter {
             log_octets: open::LOG_OCTETS_MAX,
             used: 0,
             uncommitted: 0,
+            touched: Instant::now(),
         })
+    }
+
+    /// Whether nothing was written to it for so long.
+    pub fn is_idle(&self, time: Duration) -> bool {
+        !self.in_transaction && self.touched.elapsed() >= time
+    }
+
+    /// Puts its log into its file, as far as readers let it; it may then be dropped.
+    pub fn close(&self) -> bool {
+        open::bound_log(&self.conn, &self.path, 0);
+        true
     }
 
     /// Writes calls with their streams; gives the streams that other days must know of.
@@ -121,6 +136,8 @@ impl DayWriter {
             if !self.in_transaction {
                 self.conn.execute_batch("BEGIN IMMEDIATE")?;
                 self.in_transaction = true;
+                self.touched = Instant::now();
+                sums::forget(&self.path).map_err(open::unforgotten)?;
             }
             work(self)
         };
