@@ -4,6 +4,7 @@ pub mod bursts;
 pub mod cards;
 pub mod clock;
 pub mod config;
+mod day_sums;
 pub mod engine;
 pub mod lane;
 pub mod log;
@@ -13,6 +14,7 @@ pub mod rows;
 pub mod service;
 pub mod socket;
 pub mod status;
+mod stopped;
 pub mod view;
 
 use std::time::{SystemTime, UNIX_EPOCH};

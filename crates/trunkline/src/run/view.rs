@@ -37,6 +37,8 @@ pub struct View {
     graphs: Option<Graphs>,
     /// Alerts beside the rest, where there are any.
     alerts: Option<Alerts>,
+    /// Jobs that could not be started, and why.
+    stopped: Vec<String>,
     /// The packet log's last statistics, when it is closed.
     closed: Mutex<Option<Closed>>,
     begun: Instant,
@@ -64,6 +66,7 @@ impl View {
             charging: None,
             graphs: None,
             alerts: None,
+            stopped: Vec::new(),
             closed: Mutex::default(),
             begun: Instant::now(),
             since_ns: super::now_ns(),
@@ -109,6 +112,16 @@ impl View {
     /// Alerts beside the rest, where there are any.
     pub fn alerts(&self) -> Option<&Alerts> {
         self.alerts.as_ref()
+    }
+
+    /// The same with jobs that could not be started, and why.
+    pub fn with_stopped(self, stopped: Vec<String>) -> Self {
+        View { stopped, ..self }
+    }
+
+    /// Jobs that could not be started, and why.
+    pub fn stopped(&self) -> &[String] {
+        &self.stopped
     }
 
     /// The packet log is closed, and this was the last of it.
@@ -261,6 +274,7 @@ impl View {
     pub fn unhealthy(&self) -> Vec<String> {
         let stopped = |why| format!("charging answers nothing any more: {why}");
         let mut lines: Vec<String> = self.charging.iter().filter_map(Charging::failure).map(stopped).collect();
+        lines.extend(self.stopped.iter().cloned());
         lines.extend(self.charging.iter().flat_map(Charging::troubles));
         lines.extend(self.graphs.iter().flat_map(Graphs::troubles));
         lines.extend(self.alerts.iter().flat_map(Alerts::troubles));
