@@ -37,7 +37,7 @@ mod record;
 pub use block::{BLOCK_OCTETS_MAX, BlockHead, HEAD_OCTETS, Kind};
 pub use index::{END_OCTETS, ENTRIES_MAX, ENTRY_OCTETS, End, Entry, Plan, Scan, plan};
 pub use pack::{Pack, large_octets};
-pub use preamble::{Boot, Moment, PREAMBLE_OCTETS, Passed, Preamble, VERSION, passed};
+pub use preamble::{Boot, MAGIC, Moment, PREAMBLE_OCTETS, Passed, Preamble, VERSION, passed};
 pub use record::{LARGE_OCTETS, RECORD_HEAD_OCTETS, Record, Records, cost};
 
 /// Why octets are not what an image would have there.

@@ -24,7 +24,7 @@ mod warm;
 mod worker;
 
 pub use desk::Told;
-pub use image::{ImageFailed, ImageFile, Progress, Recalled, Saved, Spoilt};
+pub use image::{Checked, ImageFailed, ImageFile, Progress, Recalled, Saved, Spoilt, check};
 pub use metrics::samples;
 pub use own::{Handle, OwnCache};
 pub use warm::{Connect, Ending, PeerStream, WarmUp, Warmed};

@@ -1,6 +1,6 @@
-//! What every engine and job stands on: identifiers, configuration, counters, dates, metrics, exit codes, octets,
-//! latencies, repeatable chance, passwords in files, text that strangers wrote; TLS with servers (feature `tls`),
-//! requests to them (`http`) and programs that are run (`program`).
+//! What every engine and job stands on: identifiers, checksums of contents, configuration, counters, dates, metrics,
+//! exit codes, octets, latencies, repeatable chance, passwords in files, text that strangers wrote; TLS with servers
+//! (feature `tls`), requests to them (`http`) and programs that are run (`program`).
 #![forbid(unsafe_code)]
 
 pub mod config;
@@ -19,6 +19,7 @@ pub mod octets;
 pub mod program;
 pub mod random;
 pub mod secret;
+pub mod sums;
 #[cfg(feature = "tls")]
 pub mod tls;
 pub mod untrusted;

@@ -11,7 +11,7 @@ pub mod verify;
 pub mod volumes;
 
 pub use extract::{Extraction, Found, Selection, Summary, Wanted};
-pub use folder::{SegmentFile, Wish, list};
+pub use folder::{SegmentFile, Wish, list, list_on};
 pub use follow::Follow;
 pub use housekeeping::{Keep, News, Report};
 pub use index_file::FileAt;
@@ -99,7 +99,7 @@ impl Recorder {
         }
         let repaired = opened.repaired.iter().flat_map(|r| &r.kept).map(|(path, _)| path.clone()).collect();
         let noted = note(&options);
-        let options = Options { whole: Some(mend::whole), ..options };
+        let options = Options { whole: Some(mend::whole), sums: Some(INDEX), ..options };
         let (spool, found) = Spool::open(options.clone())?;
         opened.notes = found.notes;
         opened.notes.extend(noted.err().map(|e| format!("its volumes cannot be noted in the data folder: {e}")));

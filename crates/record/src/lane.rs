@@ -457,6 +457,7 @@ impl ClassLog {
         }
         let told = self.writer.append_beside(self.last_ns, &[block]);
         let mark = FileMark { octets: self.writer.position(), modified_ns: 0, head_check: 0 };
+        self.index.summed();
         let index = self.index.seal(&mark);
         self.writer.seal(vec![Extra { extension: "idx".to_owned(), octets: index }]);
         if told.is_err() { lost } else { 0 }

@@ -43,6 +43,9 @@ pub struct Options {
     /// cannot be cut, as its volume is read-only: what is on the disk behind the cut will be repaired, so it must not
     /// be told as lost. Without it nothing is taken to be there. Default none.
     pub whole: Option<fn(&PartFile) -> io::Result<Whole>>,
+    /// The extension of the file beside a segment behind which the checksums of the segment's contents are put
+    /// ([`trunkline_kit::sums`]). Default none.
+    pub sums: Option<&'static str>,
 }
 
 /// A folder on a file system of its own, as a rule.
@@ -131,6 +134,7 @@ impl Options {
             pack_above_percent: 25,
             keep_free: KEEP_FREE_OCTETS,
             whole: None,
+            sums: None,
         }
     }
 

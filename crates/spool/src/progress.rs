@@ -9,6 +9,7 @@ use crate::options::PAGE;
 use crate::queue::Tally;
 use crate::repair::Whole;
 use crate::segment::Segment;
+use trunkline_kit::sums::Summing;
 
 /// Space reserved at once: little at first, for many segments stay small.
 const AHEAD_MIN: u64 = 4 << 20;
@@ -27,6 +28,8 @@ pub(crate) struct Progress {
     records: u64,
     pub(crate) in_flight: usize,
     pub(crate) space: Space,
+    /// Checksums of what was sent, if they are wanted.
+    pub(crate) sums: Option<Summing>,
     /// End of the last block that was sent.
     end: u64,
     /// Sent, and not yet whole with all before: by offset.
@@ -78,7 +81,7 @@ pub(crate) struct Space {
 }
 
 impl Progress {
-    pub(crate) fn new(segment: Arc<Segment>) -> Progress {
+    pub(crate) fn new(segment: Arc<Segment>, sums: bool) -> Progress {
         Progress {
             segment,
             file: None,
@@ -88,6 +91,7 @@ impl Progress {
             records: 0,
             in_flight: 0,
             space: Space::default(),
+            sums: sums.then(|| Summing::new(PAGE)),
             end: 0,
             sent: VecDeque::new(),
             failed: false,
@@ -171,7 +175,7 @@ mod tests {
     use crate::options::Priority;
 
     fn progress() -> Progress {
-        Progress::new(Arc::new(Segment::new(1, PathBuf::new(), 0, Priority::Highest, 0)))
+        Progress::new(Arc::new(Segment::new(1, PathBuf::new(), 0, Priority::Highest, 0)), false)
     }
 
     fn block(end: u64, boundary: u64) -> Placed {

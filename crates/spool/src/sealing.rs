@@ -1,12 +1,15 @@
 //! The end of a segment: cut, synchronised, index committed, segment committed. A thread of its own for each volume, so
 //! that writing goes on meanwhile.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
+
+use trunkline_kit::sums::Sums;
 
 use crate::event::What;
 use crate::progress::Rest;
@@ -23,6 +26,8 @@ pub(crate) struct Written {
     pub(crate) file: Arc<File>,
     pub(crate) part: PathBuf,
     pub(crate) committed: PathBuf,
+    /// Checksums of its contents, where they are wanted.
+    pub(crate) sums: Option<Sums>,
 }
 
 /// A segment that failed, nothing of it in flight, and could not be cut.
@@ -118,7 +123,11 @@ fn commit(shared: &Shared, disk: &crate::disk::Disk, written: &Written) -> io::R
     }
     for extra in &written.seal.extra {
         let path = written.committed.with_extension(&extra.extension);
-        disk.commit_extra(&path, &extra.octets).map_err(|e| count(e, false))?;
+        let mut octets = Cow::Borrowed(&extra.octets);
+        if let Some(sums) = written.sums.as_ref().filter(|_| shared.options.sums == Some(extra.extension.as_str())) {
+            sums.emit(octets.to_mut());
+        }
+        disk.commit_extra(&path, &octets).map_err(|e| count(e, false))?;
     }
     disk.rename(&written.part, &written.committed).map_err(|e| count(e, false))?;
     disk.sync_folder_of(&written.committed).map_err(|e| count(e, true))

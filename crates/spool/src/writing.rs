@@ -143,7 +143,9 @@ impl Writing {
 
     /// Makes the segment's file before its first block, and reserves space ahead of each.
     fn prepare(&mut self, volume: &Volume, write: &Write) -> io::Result<()> {
-        let progress = self.segments.entry(write.segment.id).or_insert_with(|| Progress::new(write.segment.clone()));
+        let sums = self.shared.options.sums.is_some();
+        let new = || Progress::new(write.segment.clone(), sums);
+        let progress = self.segments.entry(write.segment.id).or_insert_with(new);
         if progress.file.is_none() {
             let new = volume.disk.create(&write.segment.relative, &self.shared.roots)?;
             progress.place(new);
@@ -184,9 +186,17 @@ impl Writing {
         if let Some(padding) = block.get_mut(write.len..octets) {
             padding.fill(0);
         }
+        self.add_sums(&sent.segment, write.base, block.get(..write.len).unwrap_or_default());
         self.sent.insert(id, sent);
         self.engine.submit(Request { id, file, block, octets, offset: write.base, since: Instant::now() });
         self.reap(volume, false);
+    }
+
+    /// Takes what is written into the checksums of its segment, while it is in memory: what the disk makes of it shows.
+    fn add_sums(&mut self, segment: &Segment, base: u64, octets: &[u8]) {
+        if let Some(sums) = self.segments.get_mut(&segment.id).and_then(|progress| progress.sums.as_mut()) {
+            sums.add(base, octets);
+        }
     }
 
     /// A block to unpack into.
@@ -321,7 +331,8 @@ impl Writing {
             self.shared.discard(Command::Seal(seal));
             return self.shared.end();
         };
-        let written = Written { seal, file, part: progress.part, committed: progress.committed };
+        let sums = progress.sums.map(|sums| sums.finish(seal.octets));
+        let written = Written { seal, file, part: progress.part, committed: progress.committed, sums };
         if let Err(unsent) = self.seals.send(Ended::Written(written)) {
             unsent.0.tell(&self.shared, volume);
         }

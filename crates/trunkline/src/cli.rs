@@ -48,6 +48,7 @@ pub enum Command {
     Charge(command::charge::Charge),
     Graph(command::graph::Graph),
     Alert(command::alert::Alert),
+    Verify(command::verify::Verify),
     Doctor(command::doctor::Doctor),
     Config(command::config::Config),
     Sim(command::sim::Sim),

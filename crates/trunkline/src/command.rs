@@ -28,6 +28,7 @@ pub mod sql;
 pub mod store;
 pub mod streams;
 pub mod user;
+pub mod verify;
 pub mod web;
 
 use crate::cli::{Cli, Command};
@@ -65,6 +66,7 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
         Command::Charge(charge) => charge.run(&terminal),
         Command::Graph(graph) => graph.run(&terminal),
         Command::Alert(alert) => alert.run(&terminal),
+        Command::Verify(verify) => verify.run(),
         Command::Doctor(doctor) => doctor.run(&terminal),
         Command::Config(config) => config.run(&terminal),
         Command::Sim(sim) => sim.run(),

@@ -30,6 +30,7 @@ mod show;
 mod stop;
 mod summary_json;
 mod terminal;
+mod verify;
 mod web;
 
 use clap::Parser;

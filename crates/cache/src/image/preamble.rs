@@ -7,7 +7,8 @@ pub const VERSION: u32 = 1;
 /// Octets of the preamble.
 pub const PREAMBLE_OCTETS: usize = 64;
 /// How the file begins. The first octet is no ASCII, so that nobody takes it for text.
-const MAGIC: [u8; 8] = *b"\x89TLCACHE";
+/// What an image begins with.
+pub const MAGIC: [u8; 8] = *b"\x89TLCACHE";
 /// No flush is to come.
 const NO_FLUSH: u32 = u32::MAX;
 

@@ -5,9 +5,11 @@
 //! answered, and made by renaming when it is whole and on disk. So a cache that crashed finds none, and begins cold;
 //! no value comes back that a client has changed since. FILE.part is locked by the cache that will write it.
 
+mod check;
 mod load;
 mod save;
 
+pub use check::{Checked, check};
 pub use load::{Recalled, Spoilt};
 pub use save::Saved;
 

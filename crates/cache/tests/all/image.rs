@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use trunkline_cache::image::{BLOCK_OCTETS_MAX, Moment, PREAMBLE_OCTETS, Preamble};
-use trunkline_cache::job::{ImageFailed, ImageFile, Recalled};
+use trunkline_cache::job::{ImageFailed, ImageFile, Recalled, check};
 use trunkline_cache::store::{Cas, Decision, Marks, Put, Rules, Standing, Store, Touch, Value, Writer};
 
 type Model = HashMap<Vec<u8>, (Vec<u8>, Standing)>;
@@ -270,4 +270,28 @@ fn whatever_is_cut_off_is_told_and_the_rest_is_whole() {
     fs::write(&path, b"something else, of somebody else").expect("written");
     let file = ImageFile::claim(&path).expect("free");
     assert!(matches!(file.load(&before, 1, &mut |_, _| ()), Err(ImageFailed::Foreign { .. })));
+}
+
+/// A check without a store finds every flip and every cut, and tells the first octet of what is damaged.
+#[test]
+fn a_check_finds_damage_without_a_store() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("image");
+    let before = store(128 << 20);
+    fill(&before, 3000);
+    large(&before);
+    save(&before, &path, NOW, 2);
+    let whole = fs::read(&path).expect("there");
+    let found = check(&path).expect("there");
+    assert!(found.damaged == 0 && found.entries > 5, "{found:?}");
+    for part in 0..40 {
+        let at = whole.len() * part / 40;
+        let mut damaged = whole.clone();
+        damaged[at] ^= 8;
+        fs::write(&path, &damaged).expect("written");
+        let found = check(&path).expect("there");
+        assert!(found.damaged > 0 && found.places[0].0 <= at as u64, "{at}: {found:?}");
+        fs::write(&path, &whole[..at]).expect("written");
+        assert!(check(&path).expect("there").damaged > 0, "{at}");
+    }
 }

@@ -48,6 +48,7 @@ pub struct Builder {
     pub(super) record_octets: u64,
     pub(super) head_octets: u64,
     pub(super) sequential: bool,
+    pub(super) summed: bool,
     counters: BuilderCounters,
 }
 
@@ -83,6 +84,7 @@ impl Builder {
             record_octets: 0,
             head_octets: 0,
             sequential: false,
+            summed: false,
             counters: BuilderCounters::default(),
         }
     }
@@ -135,6 +137,12 @@ impl Builder {
         self.sequential = true;
     }
 
+    /// Says that checksums of the file's contents will stand behind the index ([`trunkline_kit::sums`]): without them it
+    /// is damaged.
+    pub fn summed(&mut self) {
+        self.summed = true;
+    }
+
     /// Packets taken in since the last seal.
     pub fn packets(&self) -> u64 {
         self.packets
@@ -166,7 +174,8 @@ impl Builder {
         self.unlisted.clear();
         self.descriptions.clear();
         self.whole = Span::EMPTY;
-        (self.packets, self.record_octets, self.head_octets, self.sequential) = (0, 0, 0, false);
+        (self.packets, self.record_octets, self.head_octets) = (0, 0, 0);
+        (self.sequential, self.summed) = (false, false);
     }
 
     /// What was counted since the builder was made.

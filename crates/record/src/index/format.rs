@@ -26,6 +26,7 @@ pub(super) const SECTIONS: usize = 7;
 const SEQUENTIAL: u32 = 1;
 const PARTIAL: u32 = 2;
 const FRAGMENTS: u32 = 4;
+const SUMMED: u32 = 8;
 
 /// From when to when, both included, nanoseconds since 1970, UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,6 +137,8 @@ pub(super) struct Header {
     pub(super) sequential: bool,
     pub(super) partial: bool,
     pub(super) fragments: bool,
+    /// Checksums of the file's contents stand behind the sections.
+    pub(super) summed: bool,
     pub(super) packets: u64,
     pub(super) record_octets: u64,
     pub(super) head_octets: u64,
@@ -149,7 +152,8 @@ impl Header {
         let mut out = Vec::with_capacity(HEADER_OCTETS);
         out.extend_from_slice(&MAGIC);
         let flag = |said: bool, bit: u32| if said { bit } else { 0 };
-        let flags = flag(self.sequential, SEQUENTIAL) | flag(self.partial, PARTIAL) | flag(self.fragments, FRAGMENTS);
+        let [partial, fragments] = [flag(self.partial, PARTIAL), flag(self.fragments, FRAGMENTS)];
+        let flags = flag(self.sequential, SEQUENTIAL) | partial | fragments | flag(self.summed, SUMMED);
         for number in [VERSION, flags, PAGE_OCTETS as u32, SPAN_PAGES as u32] {
             out.extend_from_slice(&number.to_le_bytes());
         }
@@ -212,8 +216,20 @@ impl Header {
             *section = Section { offset: numbers.u64()?, octets: numbers.u64()?, check: numbers.u64()? as u32 };
         }
         let file = FileMark { octets, modified_ns, head_check };
-        let (sequential, partial, fragments) = (flags & SEQUENTIAL != 0, flags & PARTIAL != 0, flags & FRAGMENTS != 0);
-        Some(Header { sequential, partial, fragments, packets, record_octets, head_octets, span, file, sections })
+        let [sequential, partial, fragments, summed] =
+            [SEQUENTIAL, PARTIAL, FRAGMENTS, SUMMED].map(|bit| flags & bit != 0);
+        Some(Header {
+            sequential,
+            partial,
+            fragments,
+            summed,
+            packets,
+            record_octets,
+            head_octets,
+            span,
+            file,
+            sections,
+        })
     }
 }
 
@@ -227,6 +243,7 @@ mod tests {
             sequential: true,
             partial: false,
             fragments: true,
+            summed: true,
             packets: 7,
             record_octets: 8,
             head_octets: 9,

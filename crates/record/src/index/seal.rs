@@ -38,6 +38,7 @@ pub(super) fn seal(builder: &Builder, file: &FileMark) -> Vec<u8> {
         sequential: builder.sequential,
         partial: !builder.unlisted.is_empty() || entries().any(|e| e.flags & Flow::OUTER_UNKNOWN != 0),
         fragments: entries().any(|e| is_fragment(e.key.kind)) || builder.outer_list.iter().any(|o| is_fragment(o.kind)),
+        summed: builder.summed,
         packets: builder.packets,
         record_octets: builder.record_octets,
         head_octets: builder.head_octets,

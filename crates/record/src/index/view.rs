@@ -2,6 +2,8 @@
 
 use std::io;
 
+use trunkline_kit::sums::Sums;
+
 use super::codec::Numbers;
 use super::flow::{Flow, Kind, Layer};
 use super::format::{
@@ -116,6 +118,23 @@ impl<R: ReadAt> View<R> {
         let last = &self.header.sections[GAPS];
         let index_octets = last.offset + last.octets;
         Facts { packets, record_octets, head_octets, span, file, sequential, partial, fragments, index_octets }
+    }
+
+    /// Checksums of the file's contents; none where the index was made by a version that had none, or of a file that
+    /// nobody had checksums of.
+    ///
+    /// # Errors
+    /// They cannot be read, are damaged, or are gone.
+    pub fn sums(&self) -> Result<Option<Sums>, IndexError> {
+        const DAMAGED: IndexError = IndexError::Damaged("the checksums of the contents");
+        let begin = self.facts().index_octets;
+        let octets = self.file.octets().saturating_sub(begin);
+        if octets == 0 && !self.header.summed {
+            return Ok(None);
+        }
+        let sums = Sums::parse(&read(&self.file, begin, octets)?).ok_or(DAMAGED)?;
+        let of_this_file = self.header.file.octets == sums.octets;
+        if of_this_file { Ok(Some(sums)) } else { Err(DAMAGED) }
     }
 
     /// Addresses and ports of the segment. Packets that are [unlisted](View::flows) have others.

@@ -79,7 +79,14 @@ pub(super) const HOUR_NS: i64 = 3_600_000_000_000;
 /// # Errors
 /// A folder cannot be listed, or what the data folder notes of its volumes is damaged.
 pub fn list(data: &Path, source: usize, wish: &Wish) -> io::Result<Vec<SegmentFile>> {
-    let volumes = Volumes::of(data)?;
+    list_on(&Volumes::of(data)?, source, wish)
+}
+
+/// The same on these volumes.
+///
+/// # Errors
+/// A folder cannot be listed.
+pub fn list_on(volumes: &Volumes, source: usize, wish: &Wish) -> io::Result<Vec<SegmentFile>> {
     let mut found = Vec::new();
     for class in &wish.classes {
         let mut of_class = Vec::new();

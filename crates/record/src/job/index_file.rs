@@ -1,13 +1,14 @@
 //! Index files: opened with the file that they belong to, made anew where they are missing, damaged or stale.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::num::NonZeroU64;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Advice;
 use trunkline_capture::{Batch, FileError, FileFault, FileSource};
+use trunkline_kit::sums::{Origin, Sums};
 use trunkline_spool::{AHEAD_PIECES_MAX, Ahead, PACKED};
 
 use crate::index::{Builder, FileMark, IndexError, ReadAt, View};
@@ -186,12 +187,70 @@ pub fn make(capture: FileAt, growing: bool) -> Result<(Vec<u8>, u64, Option<Segm
         .mark()
         .map_err(|e| SegmentFault { offset: 0, fault: trunkline_capture::FileFault::Unreadable(e.to_string()) })?;
     let mut builder = Builder::new();
+    let (whole, fault) = index_into(&mut builder, capture, growing)?;
+    Ok((builder.seal(&mark), whole, fault))
+}
+
+/// Takes all of a file into an index: how far it is whole, and what ended it before its end.
+fn index_into(
+    builder: &mut Builder,
+    capture: FileAt,
+    growing: bool,
+) -> Result<(u64, Option<SegmentFault>), SegmentFault> {
     let mut segment = Segment::open(capture, growing)?;
-    let (whole, fault) = match segment.index(&mut builder) {
+    Ok(match segment.index(builder) {
         Ok(whole) => (whole, None),
         Err(fault) => (fault.offset, Some(fault)),
+    })
+}
+
+/// Makes the index of a segment in place of one that cannot be used, with checksums of the contents behind it: those of
+/// the former index if they can still be read, so that damage to both shows; else of what is found.
+///
+/// # Errors
+/// Nothing of the segment can be read. What is damaged ends the index, and is told beside it.
+pub fn make_again(capture: &Path, former: &Path) -> Result<(Vec<u8>, Option<SegmentFault>), SegmentFault> {
+    let unreadable = |e: io::Error| SegmentFault { offset: 0, fault: FileFault::Unreadable(e.to_string()) };
+    let opened = FileAt::open(capture).map_err(unreadable)?;
+    let octets = opened.octets();
+    let kept = sums_of(former).filter(|sums| sums.octets == octets && sums.origin != Origin::None);
+    let sums = match kept {
+        Some(sums) => sums,
+        None => Sums::of(InOrder { file: &opened, at: 0 }).map_err(unreadable)?,
     };
-    Ok((builder.seal(&mark), whole, fault))
+    let (mut builder, mark) = (Builder::new(), opened.mark().map_err(unreadable)?);
+    let fault = index_into(&mut builder, opened, false)?.1;
+    builder.summed();
+    let mut index = builder.seal(&mark);
+    sums.emit(&mut index);
+    Ok((index, fault))
+}
+
+/// The checksums of contents at the end of an index file, whatever else is in it.
+pub fn sums_of(index: &Path) -> Option<Sums> {
+    let mut file = File::open(index).ok()?;
+    let octets = file.metadata().ok()?.len();
+    let mut end = [0; 16];
+    file.read_exact_at(&mut end, octets.checked_sub(16)?).ok()?;
+    let begin = octets.checked_sub(Sums::trailer_octets(&end)?)?;
+    file.seek(SeekFrom::Start(begin)).ok()?;
+    let mut trailer = Vec::new();
+    file.read_to_end(&mut trailer).ok()?;
+    Sums::parse(&trailer)
+}
+
+/// A file from its beginning to its end.
+pub(super) struct InOrder<'f> {
+    pub(super) file: &'f FileAt,
+    pub(super) at: u64,
+}
+
+impl Read for InOrder<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let n = self.file.read_at(self.at, out)?;
+        self.at += n as u64;
+        Ok(n)
+    }
 }
 
 /// Makes the index of any capture file. That of one that has to be read as a stream (compressed, or in a variant of

@@ -1,9 +1,11 @@
 //! A segment that a crash or a failed disk left behind: how much of it is whole, and its index made anew.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use trunkline_capture::FileFault;
+use trunkline_kit::sums::Sums;
 use trunkline_spool::{Extra, Mend, PartFile, Whole};
 
 use super::index_file::FileAt;
@@ -25,7 +27,11 @@ pub fn mend(part: &PartFile) -> io::Result<Mend> {
     if index.packets() == 0 {
         return Ok(Mend::Discard);
     }
-    let index = index.seal(&FileMark { octets, modified_ns: 0, head_check: 0 });
+    // Nobody has checksums of what was written: those of what is found tell of damage from here on.
+    let sums = Sums::of(File::open(&part.path)?.take(octets))?;
+    index.summed();
+    let mut index = index.seal(&FileMark { octets, modified_ns: 0, head_check: 0 });
+    sums.emit(&mut index);
     Ok(Mend::Keep { octets, extra: vec![Extra { extension: INDEX.to_owned(), octets: index }] })
 }
 

@@ -1,47 +1,123 @@
-//! Whether a segment is whole and its index says what a full scan says.
+//! Whether a segment is whole: its contents by their checksums, and its index by what a full scan says.
+
+use std::io;
+use std::path::{Path, PathBuf};
 
 use trunkline_capture::FileError;
+use trunkline_kit::sums::{Compared, Origin, Sums};
 
 use super::folder::SegmentFile;
-use super::index_file;
+use super::index_file::{self, FileAt};
 use crate::index::{Facts, Flow, IndexError, ReadAt, View};
+
+/// How much of a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Its index with all sections, whose checksums are compared, and its length.
+    Index,
+    /// All of it: the contents are compared with their checksums, and the index with a scan.
+    Contents,
+}
+
+/// What is known of the contents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// They are what the checksums say; what these were made of.
+    Whole(Origin),
+    /// They differ there.
+    Damaged(Compared),
+    /// They were not compared: why.
+    NotChecked(NotChecked),
+}
+
+/// Why contents were not compared with checksums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotChecked {
+    /// They are being written.
+    Growing,
+    /// Only the index was asked for.
+    NotRead,
+    /// The file was written before there were checksums, or its index was made of a file without any.
+    NoSums,
+    /// The index that has them cannot be used.
+    NoIndex,
+}
 
 /// What verifying a file found.
 #[derive(Clone, Debug)]
 pub struct Verified {
-    /// What the file holds, as a scan of it says.
-    pub facts: Facts,
+    /// What the file holds, as a scan of it says, or the index if it was not scanned; none if that cannot be used.
+    pub facts: Option<Facts>,
     /// What is wrong with the file.
     pub fault: Option<FileError>,
     /// What is wrong with its index; a file that is being written has none.
     pub index: Option<IndexError>,
     /// Octets of the index file.
     pub index_octets: u64,
+    /// What is known of what is in it.
+    pub contents: Contents,
 }
 
-/// Reads a file from beginning to end and compares what its index says with that.
+/// Reads a file as deep as that, compares its contents with their checksums and what its index says with a scan.
 ///
 /// # Errors
 /// Nothing of the file can be read.
-pub fn verify(file: &SegmentFile) -> Result<Verified, FileError> {
+pub fn verify(file: &SegmentFile, depth: Depth) -> Result<Verified, FileError> {
     let decompressed = file.is_packed();
     let error = |offset, fault| FileError { path: file.path.clone(), offset, decompressed, fault };
-    let unreadable = |e: std::io::Error| error(0, trunkline_capture::FileFault::Unreadable(e.to_string()));
-    let capture = file.open().map_err(unreadable)?;
-    let (octets, _, fault) = index_file::make(capture, file.growing).map_err(|f| error(f.offset, f.fault))?;
-    let scanned = View::open(octets).map_err(|e| unreadable(std::io::Error::other(e.to_string())))?;
-    let fault = fault.map(|f| error(f.offset, f.fault));
-    let facts = scanned.facts();
-    if file.growing {
-        return Ok(Verified { facts, fault, index: None, index_octets: 0 });
-    }
+    let unreadable = |e: io::Error| error(0, trunkline_capture::FileFault::Unreadable(e.to_string()));
     let capture = file.open().map_err(unreadable)?;
     let path = file.indexes.iter().find(|path| path.exists());
-    let opened =
-        path.map_or(Err(IndexError::Unreadable("there is none".to_owned())), |p| index_file::open(p, &capture));
+    let opened = || match path {
+        _ if file.growing => Err(IndexError::Unreadable("it is being written".to_owned())),
+        None => Err(IndexError::Unreadable("there is none".to_owned())),
+        Some(path) => index_file::open(path, &capture),
+    };
+    let opened = opened();
+    let contents = match (&opened, depth) {
+        _ if file.growing => Contents::NotChecked(NotChecked::Growing),
+        (Err(_), _) => saved(path.map(PathBuf::as_path), &capture, depth).map_err(unreadable)?,
+        (Ok(_), Depth::Index) => Contents::NotChecked(NotChecked::NotRead),
+        (Ok(view), Depth::Contents) => match view.sums() {
+            Ok(sums) => compared(sums, &capture).map_err(unreadable)?,
+            Err(_) => Contents::NotChecked(NotChecked::NoIndex),
+        },
+    };
     let index_octets = opened.as_ref().map_or(0, |view| view.facts().index_octets);
-    let index = opened.and_then(|view| compare(&view, &scanned)).err();
-    Ok(Verified { facts, fault, index, index_octets })
+    if depth == Depth::Index {
+        let facts = opened.as_ref().ok().map(View::facts);
+        let index = opened.and_then(|view| whole(&view)).err().filter(|_| !file.growing);
+        return Ok(Verified { facts, fault: None, index, index_octets, contents });
+    }
+    let (octets, _, fault) = index_file::make(capture, file.growing).map_err(|f| error(f.offset, f.fault))?;
+    let scanned = View::open(octets).map_err(|e| unreadable(io::Error::other(e.to_string())))?;
+    let fault = fault.map(|f| error(f.offset, f.fault));
+    let facts = Some(scanned.facts());
+    let index = opened.and_then(|view| whole(&view).and_then(|()| compare(&view, &scanned)));
+    Ok(Verified { facts, fault, index: index.err().filter(|_| !file.growing), index_octets, contents })
+}
+
+/// All sections of an index, and the checksums behind them.
+fn whole(view: &View<FileAt>) -> Result<(), IndexError> {
+    view.check()?;
+    view.sums().map(|_| ())
+}
+
+/// Compares contents with checksums of which the index itself cannot be used.
+fn saved(index: Option<&Path>, capture: &FileAt, depth: Depth) -> io::Result<Contents> {
+    match index.and_then(index_file::sums_of).filter(|sums| sums.origin != Origin::None) {
+        Some(sums) if depth == Depth::Contents => compared(Some(sums), capture),
+        Some(_) => Ok(Contents::NotChecked(NotChecked::NotRead)),
+        None => Ok(Contents::NotChecked(NotChecked::NoIndex)),
+    }
+}
+
+fn compared(sums: Option<Sums>, capture: &FileAt) -> io::Result<Contents> {
+    let Some(sums) = sums.filter(|sums| sums.origin != Origin::None) else {
+        return Ok(Contents::NotChecked(NotChecked::NoSums));
+    };
+    let found = sums.compare(index_file::InOrder { file: capture, at: 0 })?;
+    Ok(if found.is_whole() { Contents::Whole(sums.origin) } else { Contents::Damaged(found) })
 }
 
 /// Compares all that the two say of the file.

@@ -12,8 +12,9 @@ use super::FOLDER;
 pub const FILE: &str = "packets/volumes";
 /// Folders that a note names at most; of more, those longest out of use are left out.
 pub const VOLUMES_MAX: usize = 256;
-/// First line of the note.
-const HEAD: &[u8] = b"trunkline volumes 1";
+/// First line of the note; of an earlier version, which had no checksum at its end.
+const HEAD: &[u8] = b"trunkline volumes 2";
+const HEAD_BEFORE: &[u8] = b"trunkline volumes 1\n";
 /// The data folder itself, which may be found elsewhere tomorrow.
 const HERE: &[u8] = b".";
 
@@ -46,6 +47,38 @@ impl Volumes {
             let what = format!("{}: this is no note of volumes", data.join(FILE).display());
             io::Error::new(io::ErrorKind::InvalidData, what)
         })
+    }
+
+    /// As [`Volumes::of`]; of a note that is damaged, the data folder and whatever folders it still names that hold a
+    /// log, and what is wrong with it.
+    ///
+    /// # Errors
+    /// The note cannot be read.
+    pub fn salvaged(data: &Path) -> io::Result<(Volumes, Option<String>)> {
+        match Volumes::of(data) {
+            Err(e) if e.kind() == io::ErrorKind::InvalidData => {}
+            found => return found.map(|volumes| (volumes, None)),
+        }
+        let octets = std::fs::read(data.join(FILE))?;
+        let mut folders = vec![data.to_path_buf()];
+        for line in octets.split(|o| *o == b'\n') {
+            let path = line.splitn(2, |o| *o == b' ').nth(1).map(|path| PathBuf::from(OsStr::from_bytes(path)));
+            let named = path.filter(|path| path.is_absolute() && path.join(FOLDER).is_dir());
+            folders.extend(named.filter(|path| folders.len() < VOLUMES_MAX && !folders.contains(path)));
+        }
+        let why = "this is no note of volumes, or it is damaged: other volumes than these may hold segments";
+        Ok((Volumes { folders, ..Volumes::default() }, Some(why.to_owned())))
+    }
+
+    /// Puts a note that is damaged aside as `volumes.damaged`, and notes these folders in its place.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn mend(&self, data: &Path) -> io::Result<PathBuf> {
+        let (note, kept) = (data.join(FILE), data.join(FILE).with_extension("damaged"));
+        std::fs::rename(&note, &kept)?;
+        self.note(data)?;
+        Ok(kept)
     }
 
     /// All folders that may hold segments, the data folder first.
@@ -98,13 +131,25 @@ impl Volumes {
         self.folders.iter().try_for_each(|f| line("volume", f))?;
         self.slow.iter().try_for_each(|f| line("slow", f))?;
         self.former.iter().try_for_each(|f| line("former", f))?;
+        let check = format!("check {:08x}\n", crc32fast::hash(&text));
+        text.extend(check.as_bytes());
         Ok(text)
     }
 
     fn parse(data: &Path, octets: &[u8]) -> Option<Volumes> {
+        // A note of an earlier version has no checksum.
+        let octets = match octets.starts_with(HEAD_BEFORE) {
+            true => octets,
+            false => {
+                let end = octets.windows(7).rposition(|at| at == b"\ncheck ")? + 1;
+                let (text, check) = octets.split_at_checked(end)?;
+                let wanted = format!("check {:08x}\n", crc32fast::hash(text));
+                Some(text).filter(|_| check == wanted.as_bytes())?
+            }
+        };
         let mut lines = octets.split(|o| *o == b'\n');
         let mut volumes = Volumes::default();
-        lines.next().filter(|head| *head == HEAD)?;
+        lines.next().filter(|head| *head == HEAD || octets.starts_with(HEAD_BEFORE))?;
         for line in lines.filter(|line| !line.is_empty()).take(VOLUMES_MAX) {
             let at = line.iter().position(|o| *o == b' ')?;
             let (word, path) = (line.get(..at)?, line.get(at + 1..)?);
@@ -143,6 +188,46 @@ mod tests {
         // The data folder is found where it was moved to.
         std::fs::rename(&data, at("moved")).unwrap();
         assert_eq!(Volumes::of(&at("moved")).unwrap().folders, [at("moved")]);
+    }
+
+    /// Every flip, cut and zero is seen, and what still names a folder with a log is found and noted anew.
+    #[test]
+    fn what_a_damaged_note_still_names_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let (data, other) = (folder.path().join("data"), folder.path().join("other"));
+        std::fs::create_dir_all(other.join(FOLDER)).unwrap();
+        let volumes = Volumes { folders: vec![data.clone(), other.clone()], ..Volumes::default() };
+        volumes.note(&data).unwrap();
+        let note = data.join(FILE);
+        let whole = std::fs::read(&note).unwrap();
+        assert_eq!(Volumes::salvaged(&data).unwrap(), (volumes.clone(), None));
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 2;
+            std::fs::write(&note, &damaged).unwrap();
+            let (found, why) = Volumes::salvaged(&data).unwrap();
+            assert!(why.is_some() && found.folders[0] == data, "{at}");
+        }
+        // The name of the first line is what a flip has hit: both folders are known.
+        let head = [b"X", &whole[1..]].concat();
+        std::fs::write(&note, &head).unwrap();
+        let (found, _) = Volumes::salvaged(&data).unwrap();
+        assert_eq!(found, volumes);
+        let kept = found.mend(&data).unwrap();
+        assert_eq!((std::fs::read(kept).unwrap(), Volumes::of(&data).unwrap()), (head, volumes));
+        for text in [&b""[..], &[0; 40], &whole[..whole.len() - 1], &whole[..30]] {
+            std::fs::write(&note, text).unwrap();
+            assert!(Volumes::salvaged(&data).unwrap().1.is_some(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_note_from_before_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join(FOLDER)).unwrap();
+        std::fs::write(folder.path().join(FILE), "trunkline volumes 1\nvolume .\nslow /mnt/slow\n").unwrap();
+        let found = Volumes::of(folder.path()).unwrap();
+        assert_eq!((found.folders, found.slow), (vec![folder.path().to_path_buf()], Some("/mnt/slow".into())));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use traffic::{Lane, Stream, found, now_ns, options, segments};
 use trunkline_record::index::Span;
 use trunkline_record::job::folder::{Wish, list};
-use trunkline_record::job::verify::verify;
+use trunkline_record::job::verify::{Contents, Depth, verify};
 use trunkline_record::{Class, Recorded, Recorder, Rules};
 use trunkline_spool::{Engine, Stats, Volume};
 
@@ -252,8 +252,9 @@ fn indexes_agree(folder: &Path, fresh: &[PathBuf]) -> usize {
     files.retain(|file| fresh.contains(&file.path));
     assert_eq!(files.len(), fresh.len());
     for file in &files {
-        let verified = verify(file).unwrap();
+        let verified = verify(file, Depth::Contents).unwrap();
         assert!(verified.fault.is_none() && verified.index.is_none(), "{}: {verified:?}", file.path.display());
+        assert!(matches!(verified.contents, Contents::Whole(_)), "{}: {verified:?}", file.path.display());
     }
     files.len()
 }

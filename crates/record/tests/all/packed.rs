@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 
 use traffic::{Lane, files, found, now_ns, options, segments};
 use trunkline_capture::filter::Expression;
+use trunkline_kit::sums::Origin;
 use trunkline_record::extract::{Plan, plan};
 use trunkline_record::index::{ReadAt, Span, View};
 use trunkline_record::job::index_file::make_of_file;
-use trunkline_record::job::verify::verify;
+use trunkline_record::job::verify::{Contents, Depth, verify};
 use trunkline_record::job::{Extraction, Found, Keep, News, PINS, SegmentFile, Selection, Summary, Wanted, Wish, list};
 use trunkline_record::packed::{Frames, Packing};
 use trunkline_record::query::parse;
@@ -106,8 +107,10 @@ fn the_same_packets_are_found_in_either_form() {
         assert_eq!((again.pages, again.packets_tested), (done.pages, done.packets_tested), "{query}");
     }
     for file in listed(&data) {
-        let verified = verify(&file).unwrap();
+        let verified = verify(&file, Depth::Contents).unwrap();
         assert!(verified.fault.is_none() && verified.index.is_none() && verified.index_octets > 0, "{verified:?}");
+        // The checksums are those of what was recorded, before it was packed.
+        assert_eq!(verified.contents, Contents::Whole(Origin::Written), "{}", file.path.display());
     }
     others_read(&data, sent);
     // Names are not given again.

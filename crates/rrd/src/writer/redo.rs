@@ -54,6 +54,46 @@ pub struct Recovered {
     pub changed: u64,
 }
 
+/// What is to be said of a redo file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedoCheck {
+    /// It was never written.
+    Unused,
+    /// Its head and so many entries are whole. Whether a damaged one follows as the last, nobody can tell: what an
+    /// earlier generation left there looks the same.
+    Whole(usize),
+    /// Its head is damaged.
+    Head,
+    /// The entry at this octet is damaged: whole ones of the same generation are behind it.
+    Entry(u64),
+}
+
+/// Looks through the octets of a redo file.
+pub fn redo_check(octets: &[u8]) -> RedoCheck {
+    let Some(head) = octets.get(..HEAD_OCTETS) else { return RedoCheck::Head };
+    if head.iter().all(|o| *o == 0) {
+        return RedoCheck::Unused;
+    }
+    if !head.starts_with(MAGIC) || word(head, 16) != u64::from(crc32fast::hash(&head[..16])) {
+        return RedoCheck::Head;
+    }
+    let (generation, mut at, mut entries) = (word(head, 8), HEAD_OCTETS, 0);
+    let entry = |at: usize| {
+        let (head, rest) = octets.get(at..)?.split_at_checked(ENTRY_HEAD_OCTETS)?;
+        let length = u32_at(head, 0) as usize;
+        let body = rest.get(..length).filter(|body| !body.is_empty())?;
+        Some((at + ENTRY_HEAD_OCTETS + length, checksum(generation, body) == u32_at(head, 4)))
+    };
+    while let Some((next, is_whole)) = entry(at) {
+        if !is_whole {
+            let resumes = entry(next).is_some_and(|(_, is_whole)| is_whole);
+            return if resumes { RedoCheck::Entry(at as u64) } else { RedoCheck::Whole(entries) };
+        }
+        (at, entries) = (next, entries + 1);
+    }
+    RedoCheck::Whole(entries)
+}
+
 pub(super) struct Redo<D: Disk> {
     files: [D::File; 2],
     octets: u64,
@@ -398,4 +438,45 @@ fn is_the_one<D: Disk>(disk: &D, file: &D::File, entry: &Entry, span: &RangeIncl
     let (still, last) = still.split_at(entry.still_octets as usize);
     let at_s = word(last, 0) as i64;
     Ok(got >= still.len() + 8 && crc32fast::hash(still) == entry.still_crc && span.contains(&at_s))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file of this generation with such bodies, then what an earlier generation left.
+    fn file(generation: u64, bodies: &[&[u8]]) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        out.extend_from_slice(&generation.to_le_bytes());
+        let check = u64::from(crc32fast::hash(&out));
+        out.extend_from_slice(&check.to_le_bytes());
+        for (generation, body) in bodies.iter().map(|body| (generation, *body)).chain([(generation - 2, &b"older"[..])])
+        {
+            out.extend_from_slice(&(body.len() as u32).to_le_bytes());
+            out.extend_from_slice(&checksum(generation, body).to_le_bytes());
+            out.extend_from_slice(body);
+        }
+        out.resize(out.len() + 64, 0);
+        out
+    }
+
+    #[test]
+    fn damage_before_a_whole_entry_is_found_and_the_end_is_none() {
+        let whole = file(7, &[b"first one", b"second", b"third"]);
+        assert_eq!(redo_check(&whole), RedoCheck::Whole(3));
+        assert_eq!(redo_check(&[0; 4096]), RedoCheck::Unused);
+        assert_eq!(redo_check(&whole[..HEAD_OCTETS - 1]), RedoCheck::Head);
+        let flipped = |at: usize| {
+            let mut octets = whole.clone();
+            octets[at] ^= 1;
+            redo_check(&octets)
+        };
+        (0..HEAD_OCTETS).for_each(|at| assert_eq!(flipped(at), RedoCheck::Head, "{at}"));
+        let first = HEAD_OCTETS + ENTRY_HEAD_OCTETS;
+        let second = first + 9 + ENTRY_HEAD_OCTETS;
+        let third = second + 6 + ENTRY_HEAD_OCTETS;
+        assert_eq!(flipped(first + 3), RedoCheck::Entry(HEAD_OCTETS as u64));
+        assert_eq!(flipped(second + 3), RedoCheck::Entry(first as u64 + 9));
+        assert_eq!(flipped(third + 3), RedoCheck::Whole(2), "the last one may never have been written");
+    }
 }

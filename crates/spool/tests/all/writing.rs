@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use support::{Pattern, extra, files, options, volume};
+use trunkline_kit::sums::{Origin, Sums};
 use trunkline_spool::{Direct, Engine, Fault, Faults, Options, Priority, Spool, State, What};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -19,8 +20,9 @@ fn what_is_appended_is_what_is_sealed() {
         (Engine::Pwrite, Direct::Off),
     ] {
         let folder = tempfile::tempdir().unwrap();
+        let sums = Some("idx");
         let (spool, opened) =
-            Spool::open(Options { engine, direct, ..options(volume(folder.path())).memory(64 << 20) }).unwrap();
+            Spool::open(Options { engine, direct, sums, ..options(volume(folder.path())).memory(64 << 20) }).unwrap();
         assert!(opened.notes.is_empty() || !cfg!(target_os = "linux"), "{:?}", opened.notes);
         let mut writer = spool.writer(Priority::Highest, 7);
         let mut pattern = Pattern::new(1);
@@ -38,8 +40,13 @@ fn what_is_appended_is_what_is_sealed() {
         assert!(
             spool.events().iter().any(|e| e.what == What::Sealed { path: path.clone(), octets, span_ns: (0, 39_999) })
         );
-        assert!(pattern.is(&std::fs::read(&path).unwrap()));
-        assert_eq!(std::fs::read(path.with_extension("idx")).unwrap(), b"index");
+        let written = std::fs::read(&path).unwrap();
+        assert!(pattern.is(&written));
+        // Behind the index stand the checksums of what was written, flushes and all.
+        let index = std::fs::read(path.with_extension("idx")).unwrap();
+        let sums = Sums::parse(index.strip_prefix(b"index").unwrap()).unwrap();
+        assert_eq!((sums.origin, sums.octets), (Origin::Written, octets));
+        assert!(sums.compare(&written[..]).unwrap().is_whole());
         let stats = spool.close(PATIENCE).stats;
         assert_eq!(stats.counts.appended_octets, octets);
         assert_eq!(stats.counts.written_octets, octets);

@@ -15,6 +15,7 @@ mod runs;
 mod slices;
 mod sql;
 mod summary;
+pub mod sums;
 mod write;
 
 #[cfg(test)]
@@ -39,6 +40,7 @@ use core::cell::RefCell;
 use read::DayReader;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use trunkline_kit::Id;
 use write::{Batch, DayWriter, Elsewhere};
 
@@ -46,6 +48,10 @@ use write::{Batch, DayWriter, Elsewhere};
 pub const DAYS_WRITTEN_MAX: usize = 4;
 /// Days that are open for reading at once; the oldest is closed.
 pub const DAYS_READ_MAX: usize = 4;
+
+/// A day that was not written for so long is closed, and its log put into its file: a day that is over stays whole on
+/// its own, and gets its checksums.
+const IDLE: Duration = Duration::from_secs(600);
 
 /// The store in one folder.
 pub struct Sqlite {
@@ -245,6 +251,9 @@ impl Sqlite {
             if let Err(e) = self.commit_day(day) {
                 first_error = first_error.or(Some(e));
             }
+        }
+        if first_error.is_none() {
+            self.writers.retain(|_, writer| !writer.is_idle(IDLE) || !writer.close());
         }
         first_error.map_or(Ok(()), Err)
     }

@@ -5,4 +5,5 @@ mod broken;
 mod crash;
 mod removal;
 mod replay;
+mod sums;
 mod versions;

@@ -80,7 +80,8 @@ impl Demo {
         let graphs = Some(graph::here::Running::start(&settings.graph, folder.path(), EchoSockets::open())?);
         let alerts = Some(alert::here::Running::start(&settings.alert, folder.path())?);
         let cache = configured::open(&settings.cache)?;
-        let mut service = Service::on(&settings, rings, Beside { cache, charging, graphs, alerts })?;
+        let mut service =
+            Service::on(&settings, rings, Beside { cache, charging, graphs, alerts, stopped: Vec::new() })?;
         service.show(&settings, "demo");
         let graphs = service.view().graphs().map(graph::here::Running::handle);
         let mut farm = graphs.map(|graphs| Farming::start(graphs, self.seed, now_ns() / 1_000_000)).transpose()?;

@@ -4,6 +4,7 @@ pub mod bursts;
 pub mod cards;
 pub mod clock;
 pub mod config;
+mod day_sums;
 pub mod engine;
 pub mod lane;
 pub mod log;
@@ -16,6 +17,7 @@ pub mod service;
 pub mod socket;
 pub mod standing;
 pub mod status;
+mod stopped;
 pub mod view;
 
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -5,6 +5,7 @@ use super::bursts::log::BurstLog;
 use super::bursts::{self, Meter};
 use super::cards::Cards;
 use super::config::{self, Settings};
+use super::day_sums;
 use super::engine::{Engine, Shared, lost_on_disk};
 use super::lane::{LanePlan, NOWHERE};
 use super::metrics::{self, Page, Server};
@@ -13,6 +14,7 @@ use super::packet_log;
 use super::recover;
 use super::rows::{self, Asking, RowsOut, journal::Journal};
 use super::socket;
+use super::stopped::or_stopped;
 use super::view::View;
 use crate::alert;
 use crate::cache::{configured, here::Running};
@@ -78,6 +80,8 @@ pub struct Beside {
     pub graphs: Option<graph::here::Running>,
     /// Alerts.
     pub alerts: Option<alert::here::Running>,
+    /// Jobs that could not be started, and why.
+    pub stopped: Vec<String>,
 }
 
 /// How it ended.
@@ -180,10 +184,12 @@ impl Service {
             }
             None => charging.map(|prepared| charging_node(prepared, settings)).transpose()?,
         };
-        let graphs = echo.map(|echo| graph::here::Running::start(&settings.graph, folder, echo)).transpose()?;
-        let alerts =
-            settings.alert.enabled.then(|| alert::here::Running::start(&settings.alert, folder)).transpose()?;
-        let mut service = Service::on(settings, rings, Beside { cache, charging, graphs, alerts })?;
+        let mut stopped = Vec::new();
+        let graphs = echo.map(|echo| graph::here::Running::start(&settings.graph, folder, echo));
+        let graphs = or_stopped("graphs", graphs, &mut stopped);
+        let alerts = settings.alert.enabled.then(|| alert::here::Running::start(&settings.alert, folder));
+        let alerts = or_stopped("alerts", alerts, &mut stopped);
+        let mut service = Service::on(settings, rings, Beside { cache, charging, graphs, alerts, stopped })?;
         service.only = Some(only);
         let view = Arc::clone(&service.view);
         service.show(settings, "live");
@@ -219,7 +225,7 @@ impl Service {
     /// # Errors
     /// What could not be opened, with what to do about it.
     pub fn on(settings: &Settings, rings: Vec<Box<dyn Live>>, beside: Beside) -> Result<Service, Failure> {
-        let Beside { cache, charging, graphs, alerts } = beside;
+        let Beside { cache, charging, graphs, alerts, stopped } = beside;
         let folder = &settings.data.folder;
         let recorder = if settings.record.enabled { Some(packet_log::open(settings)?) } else { None };
         let store = if settings.store.enabled && settings.calls.enabled { Some(open_store(folder)?) } else { None };
@@ -242,6 +248,9 @@ impl Service {
             })
             .collect();
         let (out, store) = rows::start(store, journal).map_err(no_thread)?;
+        if writes {
+            day_sums::start(folder.join("store"), &out.writing()).map_err(no_thread)?;
+        }
         alerts.iter().for_each(|alerts| out.writing().watch(alerts.tap().clone()));
         if let Some(charging) = &charging {
             let to = if writes { To::Writer(Asking::of(&out)) } else { To::Store(folder.join("store")) };
@@ -265,7 +274,7 @@ impl Service {
         let interfaces = names.lanes.iter().map(|(interface, _)| interface.clone()).collect();
         let view = View::new(&engine, recorder.clone(), Arc::clone(&bursts), Arc::clone(&cards), interfaces);
         let view = view.with_cache(cache).with_charging(charging).with_graphs(graphs).with_alerts(alerts);
-        let view = view.with_recovery(seen);
+        let view = view.with_recovery(seen).with_stopped(stopped);
         let view = Arc::new(view);
         if let Some(graphs) = view.graphs() {
             let seen = Arc::downgrade(&view);
@@ -357,6 +366,7 @@ impl Service {
             let what = if charging.is_stopped() { "it stayed stopped" } else { "the ledger cannot be written" };
             troubles.extend(charging.failure().map(|why| format!("charging: {what}: {why}")));
         }
+        troubles.extend(self.view.stopped().iter().cloned());
         if let Some(graphs) = self.view.graphs() {
             troubles.extend(graphs.failure().map(|why| format!("graphs: {why}")));
             graphs.stop();

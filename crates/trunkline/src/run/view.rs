@@ -40,6 +40,8 @@ pub struct View {
     alerts: Option<Alerts>,
     /// Recovery of calls of before the start, where there is any.
     recovery: Option<Arc<Recovery>>,
+    /// Jobs that could not be started, and why.
+    stopped: Vec<String>,
     /// The packet log's last statistics, when it is closed.
     closed: Mutex<Option<Closed>>,
     begun: Instant,
@@ -68,6 +70,7 @@ impl View {
             graphs: None,
             alerts: None,
             recovery: None,
+            stopped: Vec::new(),
             closed: Mutex::default(),
             begun: Instant::now(),
             since_ns: super::now_ns(),
@@ -118,6 +121,16 @@ impl View {
     /// The same with recovery of calls of before the start.
     pub fn with_recovery(self, recovery: Option<Arc<Recovery>>) -> Self {
         View { recovery, ..self }
+    }
+
+    /// The same with jobs that could not be started, and why.
+    pub fn with_stopped(self, stopped: Vec<String>) -> Self {
+        View { stopped, ..self }
+    }
+
+    /// Jobs that could not be started, and why.
+    pub fn stopped(&self) -> &[String] {
+        &self.stopped
     }
 
     /// The packet log is closed, and this was the last of it.
@@ -271,6 +284,7 @@ impl View {
     pub fn unhealthy(&self) -> Vec<String> {
         let stopped = |why| format!("charging answers nothing any more: {why}");
         let mut lines: Vec<String> = self.charging.iter().filter_map(Charging::failure).map(stopped).collect();
+        lines.extend(self.stopped.iter().cloned());
         lines.extend(self.charging.iter().flat_map(Charging::troubles));
         lines.extend(self.graphs.iter().flat_map(Graphs::troubles));
         lines.extend(self.alerts.iter().flat_map(Alerts::troubles));

@@ -50,6 +50,7 @@ mod run_kills;
 mod run_web;
 mod store_days;
 mod stripped;
+mod verify;
 mod web;
 mod wire;
 mod wireshark;

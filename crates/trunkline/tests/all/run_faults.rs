@@ -250,3 +250,43 @@ fn promtool(body: &str) -> Option<String> {
     let output = child.wait_with_output().unwrap();
     Some(String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr))
 }
+
+/// Damaged files of graphs and alerts, and mistakes in their templates and rules: that job alone stays stopped, which is
+/// told, and calls are captured, recorded and stored as ever.
+#[test]
+fn a_job_that_cannot_start_stops_no_other() {
+    let Some(wire) = Wire::lay("blast") else { return };
+    let config = format!(
+        "[capture]\nlanes = 1\n[graph]\nenabled = true\n[alert]\nenabled = true\n[metrics]\nlisten = \"unix:{}\"\n",
+        text(&wire.path("metrics"))
+    );
+    let world = wire.world("world.pcap", &["--calls", "4"]);
+    // A log that never was one, and texts that say nothing.
+    let log = "00000000000000000001.log";
+    let cases = [
+        ("inventory", format!("graphs/inventory/{log}"), "graphs"),
+        ("samples", format!("graphs/journal/{log}"), "graphs"),
+        ("templates", "graphs/templates/wrong.toml".to_owned(), "graphs"),
+        ("state", format!("alert/{log}"), "alerts"),
+        ("rules", "alert/rules/wrong.toml".to_owned(), "alerts"),
+    ];
+    for (data, file, job) in &cases {
+        let path = wire.path(data).join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "[[[ this is nothing that anybody could read ]]]\n".repeat(40)).unwrap();
+        let running = wire.run(data, &config);
+        let answer = wire.get("/healthz");
+        assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains(&format!("{job} stay stopped: ")), "{answer}");
+        let first = sent(&wire.replay(&world, "max"));
+        wire.until("all is seen", |w| w.metric(RING) >= first as f64);
+        let (code, said) = running.end();
+        assert_eq!(code, 3, "{said:#?}");
+        let stays = format!("{job} stay stopped, the other jobs go on");
+        assert!(said.iter().any(|line| line.contains("ERROR") && line.contains(&stays)), "{data}: {said:#?}");
+        let calls = trunkline(&["calls", "--json", "--data", text(&wire.path(data))]);
+        assert!(calls.lines().count() > 0, "{data}");
+        assert!(trunkline(&["packets", "ls", "--json", "--data", text(&wire.path(data))]).lines().count() > 0);
+        // What is damaged was left as it is, for a person to look at.
+        assert!(std::fs::read_to_string(&path).unwrap().starts_with("[[["), "{data}");
+    }
+}

@@ -80,7 +80,7 @@ impl ImageFile {
     }
 }
 
-fn read_preamble(file: &File) -> Result<Preamble, Spoilt> {
+pub(super) fn read_preamble(file: &File) -> Result<Preamble, Spoilt> {
     let mut octets = [0; PREAMBLE_OCTETS];
     let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX).min(PREAMBLE_OCTETS);
     file.read_exact_at(&mut octets[..length], 0)?;
@@ -128,7 +128,7 @@ fn room(store: &Store) -> u64 {
 }
 
 /// The entries of the index; or where it is wrong.
-fn index(file: &File, length: u64) -> Result<Vec<Entry>, (u64, Spoilt)> {
+pub(super) fn index(file: &File, length: u64) -> Result<Vec<Entry>, (u64, Spoilt)> {
     let end_at = length.saturating_sub(END_OCTETS as u64).max(PREAMBLE_OCTETS as u64);
     let mut octets = [0; END_OCTETS];
     file.read_exact_at(&mut octets, end_at).map_err(|_| (length, Wrong::Cut.into()))?;
@@ -146,7 +146,7 @@ fn index(file: &File, length: u64) -> Result<Vec<Entry>, (u64, Spoilt)> {
 }
 
 /// The entries of an image without an index, up to the first head that is not whole.
-fn scan(file: &File, length: u64) -> Vec<Entry> {
+pub(super) fn scan(file: &File, length: u64) -> Vec<Entry> {
     let (mut scan, mut at) = (Scan::default(), PREAMBLE_OCTETS as u64);
     let mut octets = [0; HEAD_OCTETS];
     while at < length && file.read_exact_at(&mut octets, at).is_ok() {
@@ -160,7 +160,7 @@ fn scan(file: &File, length: u64) -> Vec<Entry> {
 }
 
 /// Reads the block at octet `at` and checks it; `most` octets are left of what it is part of.
-fn read_block(file: &File, at: u64, most: u64, block: &mut Vec<u8>) -> Result<BlockHead, Spoilt> {
+pub(super) fn read_block(file: &File, at: u64, most: u64, block: &mut Vec<u8>) -> Result<BlockHead, Spoilt> {
     let octets = most.min((HEAD_OCTETS + BLOCK_OCTETS_MAX) as u64) as usize;
     block.resize(octets, 0);
     file.read_exact_at(block, at).map_err(|error| match error.kind() {

@@ -7,7 +7,7 @@
 use super::find::Wanted;
 use super::read::DayReader;
 use super::write::DayWriter;
-use super::{Sqlite, open};
+use super::{Sqlite, open, sums};
 use crate::backend::Backend;
 use crate::error::StoreError;
 use crate::filter::sql::Condition;
@@ -38,7 +38,7 @@ pub fn drop_day(store: &mut Sqlite, day: Day) -> Result<(), StoreError> {
     let log = ["-journal", "-wal", "-shm"].map(|suffix| open::beside(&path, suffix));
     {
         let _names = open::names_change();
-        for path in log.iter().cloned().chain([path]) {
+        for path in log.iter().cloned().chain([sums::path(&path), path]) {
             remove_file(path)?;
         }
     }

@@ -1,6 +1,6 @@
 //! Opening the file of a day: whose it is, which version, how it is tuned.
 
-use super::{ddl, gists, slices};
+use super::{ddl, gists, slices, sums};
 use crate::error::StoreError;
 use crate::schema;
 use crate::store::Access;
@@ -116,7 +116,7 @@ fn prepare(conn: &Connection, path: &Path, access: Access) -> rusqlite::Result<R
         return Ok(Ok(()));
     }
     conn.execute_batch("BEGIN IMMEDIATE")?;
-    let made = make(conn, path);
+    let made = sums::forget(path).map_err(unforgotten).and_then(|()| make(conn, path));
     conn.execute_batch(if made.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
     made.map(Ok)
 }
@@ -197,6 +197,20 @@ pub fn to_read(path: &Path) -> Result<Option<(Connection, i64)>, StoreError> {
     };
     let version = check(&conn, path).map_err(|e| error(path, e))??;
     Ok(version.map(|version| (conn, version)))
+}
+
+/// A file of ours for checks of its pages; a day whose version is not known is read, too.
+pub fn connect_to_verify(path: &Path) -> Result<Connection, StoreError> {
+    match connect_to_read(path, "ro") {
+        Err(StoreError::Disk { .. }) if !beside(path, "-wal").exists() => connect_to_read(path, "immutable"),
+        opened => opened,
+    }
+}
+
+/// Checksums that would not be those of what is written cannot be removed: nothing is written.
+pub fn unforgotten(e: std::io::Error) -> rusqlite::Error {
+    let text = format!("its checksums cannot be removed: {e}");
+    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR), Some(text))
 }
 
 fn take_back(path: &Path) -> rusqlite::Result<()> {

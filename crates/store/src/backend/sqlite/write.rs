@@ -2,7 +2,7 @@
 
 use super::bind::Insert;
 use super::calls::{self, Kept, ROWS_AT_ONCE};
-use super::{ddl, open, read};
+use super::{ddl, open, read, sums};
 use crate::columns;
 use crate::error::StoreError;
 use crate::key;
@@ -13,6 +13,7 @@ use crate::store::{Access, Written};
 use crate::time::Day;
 use rusqlite::{Connection, Result, params};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use trunkline_kit::Id;
 
 /// The rows of one day out of a batch.
@@ -60,6 +61,8 @@ pub struct DayWriter {
     pub used: u64,
     /// Rows since the last commit, which are gone if the day turns out to be damaged.
     pub uncommitted: u64,
+    /// When rows were written to it last.
+    touched: Instant,
 }
 
 /// A stream that lies in the day of its call, not in that of its own first packet.
@@ -84,12 +87,24 @@ impl DayWriter {
             log_octets: open::LOG_OCTETS_MAX,
             used: 0,
             uncommitted: 0,
+            touched: Instant::now(),
         })
     }
 
     /// Whether its name still leads to its file, as far as can be known without the lock.
     pub fn is_current(&self) -> bool {
         self.in_transaction || read::file_number(&self.path) == self.file
+    }
+
+    /// Whether nothing was written to it for so long.
+    pub fn is_idle(&self, time: Duration) -> bool {
+        !self.in_transaction && self.touched.elapsed() >= time
+    }
+
+    /// Puts its log into its file, as far as readers let it; it may then be dropped.
+    pub fn close(&self) -> bool {
+        open::bound_log(&self.conn, &self.path, 0);
+        true
     }
 
     /// Writes calls with their streams; gives the streams that other days must know of.
@@ -130,8 +145,11 @@ impl DayWriter {
     /// Takes out of the file what was freed, and empties its log; whether there is no row left.
     pub fn shrink(&mut self) -> Result<bool, StoreError> {
         let shrink = || {
+            // Somebody may have made checksums since the rows left.
+            sums::forget(&self.path).map_err(open::unforgotten)?;
             self.conn.execute_batch("VACUUM")?;
             self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+            sums::forget(&self.path).map_err(open::unforgotten)?;
             let mut is_empty = true;
             for table in schema::TABLES {
                 is_empty &= !self.conn.prepare(&format!("SELECT 1 FROM {} LIMIT 1", table.name))?.exists([])?;
@@ -168,6 +186,8 @@ impl DayWriter {
                 if read::file_number(&self.path) != self.file {
                     return Ok(None);
                 }
+                self.touched = Instant::now();
+                sums::forget(&self.path).map_err(open::unforgotten)?;
             }
             work(self).map(Some)
         };

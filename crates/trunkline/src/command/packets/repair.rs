@@ -24,7 +24,10 @@ pub fn run(part: &Part, json: bool, terminal: &Terminal) -> Result<Exit, Failure
     };
     let mut done = 0u64;
     for data in part.data.iter().filter(|data| has_log(data)) {
-        for volume in Volumes::of(data)?.all() {
+        let volumes = mended(data, &mut say)?;
+        left |= volumes.1;
+        done += u64::from(volumes.1);
+        for volume in volumes.0.all() {
             let repaired = repair_log(&volume.join(FOLDER), KINDS).map_err(|e| Failure::Failed(e.to_string()))?;
             for (path, octets) in &repaired.kept {
                 say(path, &format!("committed with {}", figure::octets(*octets)))?;
@@ -57,6 +60,22 @@ pub fn run(part: &Part, json: bool, terminal: &Terminal) -> Result<Exit, Failure
     Ok(if left { Exit::Degraded } else { Exit::Done })
 }
 
+/// The volumes of a data folder. A note of them that is damaged is put aside, and what it still names noted anew: whether
+/// that was so, as other volumes may be missing.
+fn mended(data: &Path, say: &mut impl FnMut(&Path, &str) -> std::io::Result<()>) -> Result<(Volumes, bool), Failure> {
+    let (volumes, damage) = Volumes::salvaged(data).map_err(|e| Failure::Failed(format!("{}: {e}", data.display())))?;
+    let Some(why) = damage else { return Ok((volumes, false)) };
+    let kept = volumes.mend(data).map_err(|e| Failure::Failed(format!("{}: {e}", data.display())))?;
+    let folders: Vec<_> = volumes.all().map(|folder| folder.display().to_string()).collect();
+    let what = format!(
+        "{why}: {}; kept as {}, and made anew; name others by --data, or start `trunkline run` with them",
+        folders.join(", "),
+        kept.display()
+    );
+    say(&data.join(trunkline_record::job::volumes::FILE), &what)?;
+    Ok((volumes, true))
+}
+
 /// Makes the index anew if it cannot be used.
 fn index(file: &SegmentFile) -> Result<Option<String>, String> {
     let capture = file.open().map_err(|e| e.to_string())?;
@@ -66,7 +85,8 @@ fn index(file: &SegmentFile) -> Result<Option<String>, String> {
         Err(_) if !path.exists() => "its index was missing".to_owned(),
         Err(why) => why.to_string(),
     };
-    let (octets, _, fault) = index_file::make(capture, false).map_err(|e| e.fault.to_string())?;
+    drop(capture);
+    let (octets, fault) = index_file::make_again(&file.path, path).map_err(|e| e.fault.to_string())?;
     if let Some(fault) = fault {
         return Err(format!("at octet {}: {}; {why}", fault.offset, fault.fault));
     }

@@ -1,4 +1,4 @@
-//! `trunkline packets verify`: every segment read, every index compared with a scan.
+//! `trunkline packets verify`: every segment read and compared with its checksums, every index with a scan.
 
 use crate::bar::Bar;
 use crate::command::extract::time;
@@ -7,13 +7,14 @@ use crate::failure::Failure;
 use crate::output::stdout;
 use crate::show::figure;
 use crate::terminal::Terminal;
+use crate::verify::packets::{places, reason};
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
 use trunkline_capture::FileError;
 use trunkline_kit::exit::Exit;
 use trunkline_record::job::SegmentFile;
-use trunkline_record::job::verify::{Verified, verify};
+use trunkline_record::job::verify::{Contents, Depth, NotChecked, Verified, verify};
 
 /// Verifies.
 pub fn run(files: &[PathBuf], part: &Part, json: bool, terminal: &Terminal) -> Result<Exit, Failure> {
@@ -25,12 +26,13 @@ pub fn run(files: &[PathBuf], part: &Part, json: bool, terminal: &Terminal) -> R
     };
     let octets = |file: &SegmentFile| std::fs::metadata(&file.path).map_or(0, |m| m.len());
     let total: u64 = files.iter().map(octets).sum();
-    let (mut out, mut bar, mut done, mut bad, mut packets) = (stdout(), Bar::new(), 0, 0u64, 0u64);
+    let (mut out, mut bar, mut done, mut bad, mut packets, mut unchecked) = (stdout(), Bar::new(), 0, 0u64, 0u64, 0u64);
     for file in &files {
         bar.draw(done, total, || format!("{} of {}", figure::octets(done), figure::octets(total)));
-        let found = verify(file);
+        let found = verify(file, Depth::Contents);
         done += octets(file);
-        packets += found.as_ref().map_or(0, |v| v.facts.packets);
+        packets += found.as_ref().ok().and_then(|v| v.facts).map_or(0, |facts| facts.packets);
+        unchecked += u64::from(found.as_ref().is_ok_and(is_unchecked));
         let faults = faults(&found);
         bad += u64::from(!faults.is_empty());
         if json {
@@ -44,7 +46,7 @@ pub fn run(files: &[PathBuf], part: &Part, json: bool, terminal: &Terminal) -> R
         let (files, packets) =
             (figure::of(files.len() as u64, "file", "files"), figure::of(packets, "packet", "packets"));
         let what = if bad == 0 { "all whole".to_owned() } else { format!("{} damaged", figure::count(bad)) };
-        writeln!(out, "{files}, {packets}: {what}")?;
+        writeln!(out, "{files}, {packets}: {what}{}", without_sums(unchecked))?;
     }
     out.flush()?;
     Ok(if bad == 0 { Exit::Done } else { Exit::Degraded })
@@ -54,16 +56,40 @@ fn faults(found: &Result<Verified, FileError>) -> Vec<String> {
     let of = |error: &FileError| format!("at octet {}: {}", error.offset, error.fault);
     match found {
         Err(error) => vec![of(error)],
-        Ok(v) => v.fault.iter().map(of).chain(v.index.iter().map(|e| format!("its index: {e}"))).collect(),
+        Ok(v) => {
+            let index = v.index.iter().map(|e| format!("its index: {e}"));
+            let contents = match &v.contents {
+                Contents::Damaged(compared) => places(compared),
+                _ => Vec::new(),
+            };
+            v.fault.iter().map(of).chain(index).chain(contents).collect()
+        }
+    }
+}
+
+/// Whether nobody knows whether what is in the packets is what was recorded.
+fn is_unchecked(found: &Verified) -> bool {
+    matches!(found.contents, Contents::NotChecked(_))
+}
+
+fn without_sums(files: u64) -> String {
+    match files {
+        0 => String::new(),
+        n => format!("; the contents of {} could not be checked", figure::of(n, "file", "files")),
     }
 }
 
 fn object(file: &SegmentFile, found: &Result<Verified, FileError>, faults: &[String]) -> serde_json::Value {
-    let facts = found.as_ref().ok().map(|v| v.facts);
+    let facts = found.as_ref().ok().and_then(|v| v.facts);
+    let not_checked = |v: &Verified| match v.contents {
+        Contents::NotChecked(why) => Some(why),
+        _ => None,
+    };
+    let not_checked: Option<NotChecked> = found.as_ref().ok().and_then(not_checked);
     json!({
         "path": file.path.to_string_lossy(), "whole": faults.is_empty(), "faults": faults,
         "packets": facts.map(|f| f.packets), "first": facts.map(|f| time(f.span.first_ns)),
         "last": facts.map(|f| time(f.span.last_ns)), "being_written": file.growing,
-        "index_octets": found.as_ref().ok().map(|v| v.index_octets),
+        "not_checked": not_checked.map(reason), "index_octets": found.as_ref().ok().map(|v| v.index_octets),
     })
 }

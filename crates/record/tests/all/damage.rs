@@ -1,0 +1,148 @@
+//! One octet of a payload that is not what it was: no parser sees it, the checksums of the contents do.
+//!
+//! Users of other recorders and stores found such damage when it was too late: `restic check --read-data` that did not
+//! name all broken files (restic 21820), a server that stopped without saying which file it was (influxdb 7121), files
+//! full of zeros after a crash (rrdtool 426). So each damaged file is told with its places, and what was not read is
+//! told as not read.
+
+use crate::eventually::PATIENCE;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use trunkline_capture::{Batch, FileSource};
+use trunkline_kit::sums::Origin;
+use trunkline_record::index::{IndexError, Span};
+use trunkline_record::job::verify::{Contents, Depth, NotChecked, Verified, verify};
+use trunkline_record::job::{KINDS, Recorder, SegmentFile, Wish, index_file, list, repair_log};
+use trunkline_record::{Class, Rules};
+use trunkline_sim::{Preset, Settings};
+use trunkline_spool::{Options, Volume};
+
+/// A packet log with segments of all classes; some of them are open as a crash leaves them if `crash`.
+fn log(folder: &Path, crash: bool) -> PathBuf {
+    let (file, data) = (folder.join("world.pcap"), folder.join("data"));
+    let settings = Settings { calls: 12, ..Settings::preset(Preset::Demo) };
+    trunkline_sim::write(&settings, File::create(&file).unwrap(), None::<&mut Vec<u8>>, &mut |_, _| {}).unwrap();
+    let mut options = Options::new(vec![Volume::new(&data)]).memory(64 << 20);
+    options.keep_free = 0;
+    let (recorder, _) = Recorder::open(options, Rules::default()).unwrap();
+    let mut log = recorder.lane(0, "eth0");
+    let (mut source, mut batch) = (FileSource::open(&[file]), Batch::default());
+    while source.fill(&mut batch) {
+        for packet in &batch.packets {
+            let octets = batch.octets_of(packet);
+            let class = Class::ALL[packet.number as usize % 3];
+            log.packet(packet, octets, &trunkline_wire::decode(packet.link, octets), class);
+            log.tick(packet.at_ns);
+        }
+    }
+    if !crash {
+        log.finish();
+    }
+    drop(log);
+    recorder.close(PATIENCE);
+    data
+}
+
+fn segments(data: &Path) -> Vec<SegmentFile> {
+    let found = list(data, 0, &Wish { span: Span::ALL, classes: Class::ALL.to_vec() }).unwrap();
+    assert!(found.len() > 3, "{}", found.len());
+    found
+}
+
+fn flip(path: &Path, at: u64) {
+    let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+    let mut octet = [0];
+    file.read_exact_at(&mut octet, at).unwrap();
+    file.write_all_at(&[octet[0] ^ 0x10], at).unwrap();
+}
+
+fn deep(file: &SegmentFile) -> Verified {
+    verify(file, Depth::Contents).unwrap()
+}
+
+#[test]
+fn every_flip_in_a_payload_is_found_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = log(folder.path(), false);
+    for file in segments(&data) {
+        let found = deep(&file);
+        assert_eq!(
+            (found.contents, found.index.clone(), found.fault.is_none()),
+            (Contents::Whole(Origin::Written), None, true)
+        );
+        // Behind the headers of the first packet, in the middle and at the end of the last payload.
+        let octets = std::fs::metadata(&file.path).unwrap().len();
+        for at in [250, octets / 2, octets - 120] {
+            flip(&file.path, at);
+            let Contents::Damaged(compared) = deep(&file).contents else { panic!("{at}") };
+            assert_eq!(compared.damaged, 1);
+            assert!(compared.places[0].0 <= at && at <= compared.places[0].1, "{at}: {compared:?}");
+            // What does not read the contents does not say that they are whole.
+            let shallow = verify(&file, Depth::Index).unwrap();
+            assert_eq!((shallow.contents, shallow.index), (Contents::NotChecked(NotChecked::NotRead), None));
+            flip(&file.path, at);
+        }
+        assert_eq!(deep(&file).contents, Contents::Whole(Origin::Written));
+    }
+}
+
+#[test]
+fn what_a_crash_left_has_checksums_of_what_was_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = log(folder.path(), true);
+    let repaired = repair_log(&data.join("packets"), KINDS).unwrap();
+    assert!(!repaired.kept.is_empty());
+    for (path, octets) in &repaired.kept {
+        let file = segments(&data).into_iter().find(|f| f.path == *path).unwrap();
+        assert_eq!(deep(&file).contents, Contents::Whole(Origin::Found));
+        flip(path, octets - 100);
+        assert!(matches!(deep(&file).contents, Contents::Damaged(_)));
+    }
+}
+
+#[test]
+fn an_index_from_before_has_none_and_one_that_lost_them_is_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = log(folder.path(), false);
+    let file = segments(&data).remove(0);
+    let index = file.indexes[0].clone();
+    let whole = std::fs::read(&index).unwrap();
+    // Cut at the checksums, within them, and flips in them: the index itself can still be used.
+    let begin = deep(&file).index_octets;
+    assert!(begin < whole.len() as u64);
+    for cut in [begin, begin + 9, whole.len() as u64 - 1] {
+        std::fs::write(&index, &whole[..cut as usize]).unwrap();
+        let found = deep(&file);
+        assert_eq!(found.index, Some(IndexError::Damaged("the checksums of the contents")), "{cut}");
+        assert_eq!(found.contents, Contents::NotChecked(NotChecked::NoIndex));
+    }
+    // As a version without checksums made it.
+    let (before, _, _) = index_file::make(file.open().unwrap(), false).unwrap();
+    std::fs::write(&index, before).unwrap();
+    let found = deep(&file);
+    assert_eq!((found.contents, found.index), (Contents::NotChecked(NotChecked::NoSums), None));
+}
+
+/// An index that is damaged is made anew; what its checksums said of the contents stays.
+#[test]
+fn a_repair_of_the_index_does_not_call_damaged_contents_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = log(folder.path(), false);
+    let file = segments(&data).remove(0);
+    let index = file.indexes[0].clone();
+    flip(&file.path, 250);
+    flip(&index, 40);
+    let found = deep(&file);
+    assert!(found.index.is_some() && matches!(found.contents, Contents::Damaged(_)), "{found:?}");
+    let (octets, fault) = index_file::make_again(&file.path, &index).unwrap();
+    assert!(fault.is_none());
+    index_file::write(&index, &octets).unwrap();
+    let found = deep(&file);
+    assert!(found.index.is_none() && matches!(found.contents, Contents::Damaged(_)), "{found:?}");
+    // Where it is gone altogether, nobody knows what was written: the checksums are of what is there.
+    std::fs::remove_file(&index).unwrap();
+    let (octets, _) = index_file::make_again(&file.path, &index).unwrap();
+    index_file::write(&index, &octets).unwrap();
+    assert_eq!(deep(&file).contents, Contents::Whole(Origin::Found));
+}

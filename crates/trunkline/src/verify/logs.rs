@@ -1,0 +1,42 @@
+//! Append-only logs: the ledger, inventories, alerts, journals.
+
+use super::Item;
+use crate::charge::{configured, damage};
+use std::path::Path;
+use trunkline_commit::{Fault, Folder, Keep, survey};
+
+/// Whether it is a segment of a log: 20 digits.
+pub fn is_segment(path: &Path) -> bool {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    path.extension().is_some_and(|e| e == "log") && stem.len() == 20 && stem.bytes().all(|o| o.is_ascii_digit())
+}
+
+/// Whether it is a file of a log.
+pub fn is_of_log(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    is_segment(path) || name.ends_with(".snapshot") || ["durable", "lock", "next.log.part"].contains(&&*name)
+}
+
+/// Checks all blocks of a log, its mark and its snapshots.
+pub fn check(data: &Path, folder: &Path) -> Item {
+    let is_ledger = folder == configured::ledger(data);
+    let (kind, keep) = if is_ledger { ("ledger", Keep::All) } else { ("log", Keep::Needed) };
+    let item = Item::new(kind, folder, "every record, the mark of what is durable, snapshots");
+    let witnesses = if is_ledger { damage::witnesses(data) } else { Vec::new() };
+    let disk = match Folder::beside(folder) {
+        Ok(disk) => disk,
+        Err(e) => return item.unreadable(e),
+    };
+    match survey(&disk, keep, &witnesses, &mut |_, _| Ok(())) {
+        Err(fault @ (Fault::Gone(_) | Fault::Damaged { .. })) => item.fault(fault.to_string()),
+        Err(fault) => item.unreadable(fault),
+        Ok(found) => {
+            let gone = found.lost.iter().map(ToString::to_string);
+            let mut item = item.faults(gone.chain(found.also.iter().map(ToString::to_string)));
+            for (from, to) in &found.given_up {
+                item.not_checked.push(format!("records {from} to {to}: an earlier repair gave them up"));
+            }
+            item
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Segments of the packet log, on all its volumes.
+
+use super::Item;
+use crate::show::figure;
+use std::io;
+use std::path::Path;
+use trunkline_kit::sums::{Compared, Origin};
+use trunkline_record::Class;
+use trunkline_record::index::Span;
+use trunkline_record::job::verify::{Contents, Depth, NotChecked, verify};
+use trunkline_record::job::{FOLDER, SegmentFile, Volumes, Wish, list_on};
+
+/// The segments; where the note of volumes is damaged, of what it still names.
+pub fn segments(data: &Path) -> io::Result<Vec<SegmentFile>> {
+    let (volumes, _) = Volumes::salvaged(data)?;
+    list_on(&volumes, 0, &Wish { span: Span::ALL, classes: Class::ALL.to_vec() })
+}
+
+/// Whether a file is a segment of the log, or its index.
+pub fn is_of_segment(data: &Path, path: &Path) -> bool {
+    let in_log = path.strip_prefix(data.join(FOLDER)).is_ok_and(|rest| rest.components().count() > 1);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    in_log && [".idx", ".pcapng", ".pcapng.zst", ".pcapng.part"].iter().any(|end| name.ends_with(end))
+}
+
+/// Checks a segment and its index.
+pub fn check(file: &SegmentFile, deep: bool) -> Item {
+    let depth = if deep { Depth::Contents } else { Depth::Index };
+    let checked = match (file.growing, deep) {
+        (true, true) => "frames",
+        (true, false) => "",
+        (false, true) => "frames, index",
+        (false, false) => "length, index",
+    };
+    let item = Item::new("segment", &file.path, checked);
+    let found = match verify(file, depth) {
+        Ok(found) => found,
+        Err(e) => return item.fault(format!("at octet {}: {}", e.offset, e.fault)),
+    };
+    let mut item = item.faults(found.fault.map(|e| format!("at octet {}: {}", e.offset, e.fault)));
+    item = item.faults(found.index.map(|e| format!("its index: {e}")));
+    match &found.contents {
+        Contents::Whole(origin) => {
+            item.checked.push_str(", contents by their checksums");
+            if *origin == Origin::Found {
+                item = item.left_out("what happened to them before its repair, when the checksums were made");
+            }
+            item
+        }
+        Contents::Damaged(compared) => item.faults(places(compared)),
+        Contents::NotChecked(why) => item.left_out(reason(*why)),
+    }
+}
+
+/// Why contents were not compared.
+pub fn reason(why: NotChecked) -> &'static str {
+    match why {
+        NotChecked::Growing => "contents: it is being written, or a crash left it behind (trunkline packets repair)",
+        NotChecked::NotRead => "contents: not read without --deep",
+        NotChecked::NoSums => "contents: written before there were checksums",
+        NotChecked::NoIndex => "contents: the index that has their checksums cannot be used",
+    }
+}
+
+/// Where contents differ from their checksums.
+pub fn places(compared: &Compared) -> Vec<String> {
+    let blocks = figure::of(compared.damaged, "block", "blocks");
+    let place = |(first, last): &(u64, u64)| format!("octets {first} to {last}");
+    let places: Vec<_> = compared.places.iter().map(place).collect();
+    vec![format!("contents: {blocks} not as written: {}", places.join(", "))]
+}

@@ -1,0 +1,169 @@
+//! Files that stand alone: databases, round-robin files, journals, notes, images.
+
+use super::packets::places;
+use super::{HEAD_OCTETS, Item};
+use crate::show::figure;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use trunkline_charge::job::witness;
+use trunkline_commit::Folder;
+use trunkline_record::job::{PINS, Volumes, volumes};
+use trunkline_rrd::{RedoCheck, RrdFile, redo_check};
+use trunkline_spool::retention::Pins;
+use trunkline_store::backend::sqlite::sums::{self, Contents};
+use trunkline_store::journal;
+
+/// Whether a file only goes with another one, or holds nothing that lasts.
+pub fn is_beside(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let with_day = name.ends_with(".sums") && path.with_extension("sqlite").exists();
+    let lock = name == "lock" || name.ends_with(".lock");
+    with_day || lock || ["-wal", "-shm", "-journal", ".sums.part"].iter().any(|end| name.ends_with(end))
+}
+
+/// Checks one, by what it is.
+pub fn check(path: &Path, deep: bool) -> Item {
+    let mut head = [0; HEAD_OCTETS];
+    let begun = File::open(path).and_then(|file| file.take(HEAD_OCTETS as u64).read(&mut head));
+    if let Err(e) = begun {
+        return Item::new("file", path, "").unreadable(e);
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let folder = path.parent().unwrap_or(Path::new("."));
+    match &*name {
+        _ if path.ends_with(volumes::FILE) => note(path),
+        _ if path.ends_with(PINS) => pins(path),
+        _ if path.extension().is_some_and(|e| e == "sqlite") => database(path, deep),
+        _ if path.extension().is_some_and(|e| e == "rrd") => round_robin(path),
+        "redo.0" | "redo.1" => redo(path),
+        "rows.journal" => rows(path),
+        _ if name.ends_with(".damaged") => {
+            Item::new("damaged file", path, "").left_out("a repair kept it; it is not used any more")
+        }
+        _ if head.starts_with(&trunkline_cache::image::MAGIC) => image(path),
+        _ if folder.ends_with("rules") || folder.ends_with("templates") => {
+            Item::new("settings", path, "").left_out("written by people: its job reads it when it starts")
+        }
+        "cursor" if folder.ends_with("charge/cdr") => cursor(path, folder),
+        _ => Item::new("file", path, "").left_out("there is no check for this kind of file"),
+    }
+}
+
+fn note(path: &Path) -> Item {
+    let item = Item::new("note of volumes", path, "its checksum, every line");
+    let data = path.parent().and_then(Path::parent).unwrap_or(Path::new("."));
+    match Volumes::salvaged(data) {
+        Ok((_, None)) => item,
+        Ok((_, Some(why))) => item.fault(format!("{why}; `trunkline packets repair` notes those that are found")),
+        Err(e) => item.unreadable(e),
+    }
+}
+
+fn pins(path: &Path) -> Item {
+    let item = Item::new("pins", path, "every line");
+    match Pins::new(path).list() {
+        Ok(_) => item,
+        Err(e) => item.fault(e.to_string()),
+    }
+}
+
+/// A day of the store, or the users of the web.
+fn database(path: &Path, deep: bool) -> Item {
+    let is_day = path.parent().is_some_and(|folder| folder.ends_with("store"));
+    let kind = if is_day { "day" } else { "database" };
+    let checked = if deep { "pages, trees, indexes (integrity_check)" } else { "pages, trees (quick_check)" };
+    let item = Item::new(kind, path, checked);
+    let found = match sums::verify(path, deep) {
+        Ok(found) => found,
+        Err(e) => return item.unreadable(e),
+    };
+    let mut item = item.faults(found.faults);
+    match found.contents {
+        Contents::Whole => item.checked.push_str(", rows by their checksums"),
+        Contents::Damaged(compared) => return item.faults(places(&compared)),
+        Contents::SumsDamaged => return item.fault("its checksums (.sums) are damaged"),
+        Contents::NotChecked(why) => {
+            let never = "rows: it is written all the time and has no checksums";
+            let why = if is_day || !deep { format!("rows: {why}") } else { never.to_owned() };
+            return item.left_out(why);
+        }
+    }
+    item
+}
+
+fn round_robin(path: &Path) -> Item {
+    let item = Item::new("round-robin file", path, "head, length");
+    let opened = match RrdFile::open(path) {
+        Ok(file) => file,
+        Err(trunkline_rrd::Fault::Locked) => {
+            return Item::new("round-robin file", path, "").left_out("it is being written");
+        }
+        Err(trunkline_rrd::Fault::Io(e)) => return item.unreadable(e),
+        Err(fault) => return item.fault(fault.to_string()),
+    };
+    let (wanted, has) = (opened.archive().shape().file_octets, std::fs::metadata(path).map_or(0, |m| m.len()));
+    let item = if wanted == has { item } else { item.fault(format!("{has} octets long, not {wanted}")) };
+    item.left_out("values: the format (rrdtool's) has no checksums")
+}
+
+fn redo(path: &Path) -> Item {
+    let item = Item::new("redo file", path, "head, entries by their checksums");
+    match std::fs::read(path).map(|octets| redo_check(&octets)) {
+        Err(e) => item.unreadable(e),
+        Ok(RedoCheck::Unused) => Item::new("redo file", path, "").left_out("it was never written"),
+        Ok(RedoCheck::Head) => item.fault("its head is damaged: the next start repeats nothing of it"),
+        Ok(RedoCheck::Entry(at)) => item.fault(format!("the entry at octet {at} is damaged, whole ones are behind it")),
+        Ok(RedoCheck::Whole(entries)) => {
+            let mut item = item.left_out("whether a last entry is damaged: older octets look the same");
+            item.checked = format!("head, {} by their checksums", figure::of(entries as u64, "entry", "entries"));
+            item
+        }
+    }
+}
+
+/// Rows that wait for the store.
+fn rows(path: &Path) -> Item {
+    let item = Item::new("journal of rows", path, "every record by its checksum");
+    let octets = match std::fs::read(path) {
+        Ok(octets) => octets,
+        Err(e) => return item.unreadable(e),
+    };
+    if octets.iter().all(|o| *o == 0) {
+        return item;
+    }
+    if !octets.starts_with(&journal::head()) {
+        let why = "its head is of another version of the program, or damaged: the next start puts it aside";
+        return Item::new("journal of rows", path, "").left_out(why);
+    }
+    let mut at = journal::HEAD_OCTETS;
+    while let Some((frame, rest)) = octets.get(at..).and_then(|rest| rest.split_first_chunk()) {
+        if frame.iter().all(|o| *o == 0) {
+            break;
+        }
+        let Some(frame) = journal::Frame::of(frame) else { return item.fault(format!("at octet {at}: no record")) };
+        match rest.get(..frame.octets) {
+            Some(body) if frame.is_of(body) => at += journal::FRAME_OCTETS + frame.octets,
+            Some(_) => return item.fault(format!("at octet {at}: a damaged record of {} rows", frame.rows)),
+            None => return item.fault(format!("at octet {at}: a record is cut off")),
+        }
+    }
+    item
+}
+
+/// How far charging records are.
+fn cursor(path: &Path, folder: &Path) -> Item {
+    let item = Item::new("cursor", path, "its checksum");
+    match Folder::beside(folder) {
+        Err(e) => item.unreadable(e),
+        Ok(disk) => item.faults(witness(&disk).err().map(|e| e.to_string())),
+    }
+}
+
+fn image(path: &Path) -> Item {
+    let item = Item::new("cache image", path, "every block by its checksum");
+    match trunkline_cache::job::check(path) {
+        Err(e) => item.unreadable(e),
+        Ok(checked) => item.faults(checked.places.iter().map(|(at, spoilt)| format!("at octet {at}: {spoilt}"))),
+    }
+}
