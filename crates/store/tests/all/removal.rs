@@ -69,7 +69,11 @@ fn told(folder: &Path) -> Vec<String> {
     for table in trunkline_store::schema::TABLES {
         let mut rows = vec![];
         let text = format!("SELECT * FROM {}", table.name);
-        store.sql(&text, &SqlLimits::default(), &mut |_, values| rows.push(format!("{values:?}")).eq(&())).unwrap();
+        let mut keep = |_: &[String], values: &[SqlValue]| {
+            rows.push(format!("{values:?}"));
+            true
+        };
+        store.sql(&text, &SqlLimits::default(), &mut keep).unwrap();
         rows.sort();
         told.push(format!("{}: {rows:?}", table.name));
     }
@@ -126,11 +130,15 @@ fn a_class_leaves_before_the_others_and_the_file_gets_smaller() {
     let mut store = written(folder.path(), &rows(|_| true));
     let day = Day::of(DAY + DAY_NS);
     let count = |store: &Store, table: &str| {
-        let mut rows = 0;
+        let mut rows = -1;
         let (from_ns, to_ns) = (day.start_ns(), day.end_ns());
         let limits = SqlLimits { from_ns, to_ns, ..SqlLimits::default() };
         let text = format!("SELECT count(*) FROM {table}");
-        store.sql(&text, &limits, &mut |_, row| matches!(row[0], SqlValue::Whole(n) if { rows = n; true })).unwrap();
+        let mut keep = |_: &[String], row: &[SqlValue]| {
+            rows = if let SqlValue::Whole(n) = row[0] { n } else { -1 };
+            true
+        };
+        store.sql(&text, &limits, &mut keep).unwrap();
         rows
     };
     let held = store.held(day).unwrap().unwrap();

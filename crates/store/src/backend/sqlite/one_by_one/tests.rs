@@ -31,7 +31,7 @@ fn rows() -> Rows {
             ..Stream::default()
         };
         let interval = StreamInterval { stream: stream.id, start_ns: stream.first_ns, ..StreamInterval::default() };
-        rows.intervals.extend((0..3).map(|index| StreamInterval { index, ..interval.clone() }));
+        rows.intervals.extend((0..3).map(|index| StreamInterval { index, ..interval }));
         if n % DAYS != 3 {
             let (from, to) = (name.to_owned(), format!("{}", n % 9));
             let (user_agent, sip_call_id) = (format!("Phone {}", n % 4), format!("{n}@x"));
