@@ -63,7 +63,8 @@ impl Log {
             Found::Damaged(why) => {
                 let path = super::checkpoint::path(data);
                 tracing::error!("{}: {why}: all of the packet log of the last {} is read", path.display(), span(bound));
-                Checkpoint { at_ns: since_ns, from_ns: earliest_ns, ..Checkpoint::default() }
+                // Which calls were joined in mid-call is not known: all that seem so are kept.
+                Checkpoint { at_ns: i64::MIN, from_ns: earliest_ns, ..Checkpoint::default() }
             }
         };
         if checkpoint.from_ns < earliest_ns {
