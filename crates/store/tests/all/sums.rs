@@ -65,7 +65,8 @@ fn a_flip_in_a_row_is_found() {
     assert_eq!(verify(&file, true).unwrap().contents, Contents::SumsDamaged);
 }
 
-/// Rows that come late, by a run or by reading a capture, and an upgrade: the checksums are gone before, and made again.
+/// Rows that come late, by a run or by reading a capture, and an upgrade: the checksums are gone before, and made
+/// again.
 #[test]
 fn who_writes_removes_them() {
     for access in [Access::Write, Access::Load] {
