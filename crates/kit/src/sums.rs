@@ -122,8 +122,8 @@ impl Sums {
         out.extend_from_slice(&MAGIC_END);
     }
 
-    /// Octets of the trailer that ends here, as its end says; none if none ends here. [`Sums::parse`] then takes so many
-    /// octets.
+    /// Octets of the trailer that ends here, as its end says; none if none ends here. [`Sums::parse`] then takes so
+    /// many octets.
     pub fn trailer_octets(end: &[u8]) -> Option<u64> {
         let end = end.strip_suffix(&MAGIC_END)?;
         let octets = u64::from(u32::from_le_bytes(*end.last_chunk()?));
@@ -213,7 +213,7 @@ impl Summing {
     /// Of a file that is written in pages of so many octets, of which a block holds a whole number.
     pub fn new(page: usize) -> Summing {
         let page = page as u64;
-        let is_broken = page == 0 || BLOCK_OCTETS % page != 0;
+        let is_broken = !BLOCK_OCTETS.is_multiple_of(page);
         Summing { page, checks: Vec::new(), block: Hasher::new(), at: 0, tail: Vec::new(), is_broken }
     }
 
@@ -230,7 +230,7 @@ impl Summing {
             let (now, later) = rest.split_at(rest.len().min(room));
             self.block.update(now);
             self.at += now.len() as u64;
-            if self.at % BLOCK_OCTETS == 0 {
+            if self.at.is_multiple_of(BLOCK_OCTETS) {
                 self.checks.push(core::mem::take(&mut self.block).finalize());
             }
             rest = later;
@@ -245,7 +245,7 @@ impl Summing {
             return Sums::none(octets);
         }
         self.block.update(&self.tail);
-        if octets % BLOCK_OCTETS != 0 {
+        if !octets.is_multiple_of(BLOCK_OCTETS) {
             self.checks.push(self.block.finalize());
         }
         Sums { origin: Origin::Written, octets, checks: self.checks }

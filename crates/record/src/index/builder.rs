@@ -137,8 +137,8 @@ impl Builder {
         self.sequential = true;
     }
 
-    /// Says that checksums of the file's contents will stand behind the index ([`trunkline_kit::sums`]): without them it
-    /// is damaged.
+    /// Says that checksums of the file's contents will stand behind the index ([`trunkline_kit::sums`]): without them
+    /// it is damaged.
     pub fn summed(&mut self) {
         self.summed = true;
     }

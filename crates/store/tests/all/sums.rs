@@ -13,7 +13,7 @@ const DAY: i64 = 1_795_132_800_000_000_000;
 const DAY_NS: i64 = 86_400_000_000_000;
 
 fn call(start_ns: i64) -> Call {
-    let sip_call_id = format!("call-of-{:07}@sim", start_ns % 9_999_991).into();
+    let sip_call_id = format!("call-of-{:07}@sim", start_ns % 9_999_991);
     Call { id: Id::derive(start_ns, b""), start_ns, last_ns: start_ns, sip_call_id, ..Call::default() }
 }
 
@@ -65,7 +65,8 @@ fn a_flip_in_a_row_is_found() {
     assert_eq!(verify(&file, true).unwrap().contents, Contents::SumsDamaged);
 }
 
-/// Rows that come late, by a run or by reading a capture, and an upgrade: the checksums are gone before, and made again.
+/// Rows that come late, by a run or by reading a capture, and an upgrade: the checksums are gone before, and made
+/// again.
 #[test]
 fn who_writes_removes_them() {
     for access in [Access::Write, Access::Load] {

@@ -1,5 +1,5 @@
-//! A job that cannot start, as its data are damaged or its files have mistakes: it stays stopped, which is told, and the
-//! others of the run go on.
+//! A job that cannot start, as its data are damaged or its files have mistakes: it stays stopped, which is told, and
+//! the others of the run go on.
 
 use crate::failure::Failure;
 

@@ -251,8 +251,8 @@ fn promtool(body: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr))
 }
 
-/// Damaged files of graphs and alerts, and mistakes in their templates and rules: that job alone stays stopped, which is
-/// told, and calls are captured, recorded and stored as ever.
+/// Damaged files of graphs and alerts, and mistakes in their templates and rules: that job alone stays stopped, which
+/// is told, and calls are captured, recorded and stored as ever.
 #[test]
 fn a_job_that_cannot_start_stops_no_other() {
     let Some(wire) = Wire::lay("blast") else { return };

@@ -60,8 +60,8 @@ pub fn run(part: &Part, json: bool, terminal: &Terminal) -> Result<Exit, Failure
     Ok(if left { Exit::Degraded } else { Exit::Done })
 }
 
-/// The volumes of a data folder. A note of them that is damaged is put aside, and what it still names noted anew: whether
-/// that was so, as other volumes may be missing.
+/// The volumes of a data folder. A note of them that is damaged is put aside, and what it still names noted anew:
+/// whether that was so, as other volumes may be missing.
 fn mended(data: &Path, say: &mut impl FnMut(&Path, &str) -> std::io::Result<()>) -> Result<(Volumes, bool), Failure> {
     let (volumes, damage) = Volumes::salvaged(data).map_err(|e| Failure::Failed(format!("{}: {e}", data.display())))?;
     let Some(why) = damage else { return Ok((volumes, false)) };
