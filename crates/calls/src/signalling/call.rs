@@ -278,13 +278,6 @@ impl Call {
         self.numbers.read(message, [self.names.get(2), self.names.get(4)]);
     }
 
-    /// Notes who accepts the call.
-    pub fn note_server(&mut self, message: &Message<'_>) {
-        if !self.is_accepted() {
-            self.facts.servers[1] = is_media_server(message.user_agent().unwrap_or_default());
-        }
-    }
-
     /// Numbers that were not kept because there were too many.
     pub fn numbers_not_kept(&self) -> u32 {
         self.numbers.not_kept

@@ -1,5 +1,8 @@
 //! Who ends a call's media: a phone, or a server that plays, records and waits for digits.
 
+use super::call::Call;
+use trunkline_wire::sip::Message;
+
 /// Names of programs that do, as User-Agent and Server begin or contain them (RFC 3261 sections 20.35, 20.41), small
 /// letters: PBXs with voice mail and menus, and servers for them.
 const NAMES: [&str; 14] = [
@@ -23,6 +26,15 @@ const NAMES: [&str; 14] = [
 pub fn is_media_server(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     NAMES.iter().any(|server| memchr::memmem::find(&name, server.as_bytes()).is_some())
+}
+
+impl Call {
+    /// Notes who accepts the call.
+    pub fn note_server(&mut self, message: &Message<'_>) {
+        if !self.is_accepted() {
+            self.facts.servers[1] = is_media_server(message.user_agent().unwrap_or_default());
+        }
+    }
 }
 
 #[cfg(test)]

@@ -392,12 +392,7 @@ impl Backend for Sqlite {
     }
 
     fn chosen_of(&self, number: &str) -> Result<(Chosen, Vec<Skipped>), StoreError> {
-        let mut chosen = Chosen::default();
-        let skipped = self.each_day(Order::Oldest, i64::MIN, i64::MAX, |_, reader| {
-            reader.add_rows_of(number, &mut chosen)?;
-            Ok(true)
-        })?;
-        Ok((chosen, skipped))
+        leave::chosen_of(self, number)
     }
 
     fn add_unknown(&self, rows: &Rows, unknown: &mut Chosen) -> Result<(), StoreError> {

@@ -2,6 +2,7 @@
 
 pub mod bursts;
 pub mod cards;
+pub mod charging;
 pub mod clock;
 pub mod config;
 mod day_sums;

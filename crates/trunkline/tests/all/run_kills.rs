@@ -10,7 +10,6 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::time::Duration;
 use trunkline_kit::random::Random;
 use wire::{PROGRAM, Running, Wire, text, trunkline};
 
@@ -28,6 +27,11 @@ fn config(wire: &Wire, more: &str) -> String {
 fn replay(wire: &Wire, world: &Path, pace: &str) -> Child {
     let words = [PROGRAM, "replay", text(world), "-i", "out", "--pace", pace, "--json"];
     wire.within(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Packets that a run has captured.
+fn captured(wire: &Wire) -> f64 {
+    (0..2).map(|lane| wire.metric(&format!("trunkline_capture_ring_packets_total{{lane=\"{lane}\"}}"))).sum()
 }
 
 fn kill(mut running: Running) {
@@ -81,7 +85,8 @@ fn same_calls(data: &Path) -> usize {
     let ids = |calls: &BTreeMap<String, Vec<Value>>| calls.keys().cloned().collect::<BTreeSet<_>>();
     let missing: Vec<_> = ids(&expected).difference(&ids(&found)).cloned().collect();
     let beyond: Vec<_> = ids(&found).difference(&ids(&expected)).cloned().collect();
-    assert_eq!((missing, beyond), (vec![], vec![]), "of {} calls in the log", expected.len());
+    let states: Vec<_> = missing.iter().map(|id| (&expected[id][0]["state"], &expected[id][0]["start"])).collect();
+    assert_eq!((&missing, beyond), (&vec![], vec![]), "of {} calls in the log: {states:?}", expected.len());
     for (id, rows) in &found {
         assert_eq!(rows.len(), expected[id].len(), "{id}: {rows:#?}");
     }
@@ -121,12 +126,13 @@ fn kills(name: &str, kills: u64, calls: &str, seed: u64) -> Option<usize> {
     let mut random = Random::new(seed, 0);
     let mut sends = replay(&wire, &world, "20x");
     let mut running = wire.run("data", &config);
-    println!("kill  up ms");
+    println!("kill   packets");
     for number in 0..kills {
-        let up = Duration::from_millis(300 + u64::from(random.below(2700)));
-        std::thread::park_timeout(up);
+        // Killed in the midst of packets, or when there are no more.
+        let packets = 20_000.0 + f64::from(random.below(200_000));
+        wire.until("packets are captured", |w| captured(w) >= packets || sends.try_wait().unwrap().is_some());
         kill(running);
-        println!("{number:4}  {:5}", up.as_millis());
+        println!("{number:4}  {packets:8}");
         if sends.try_wait().unwrap().is_some() {
             sends = replay(&wire, &world, "20x");
         }
@@ -174,10 +180,12 @@ fn a_call_that_goes_on_over_two_kills_is_one_row() {
     let (config, data) = (config(&wire, ""), wire.path("data"));
     let running = wire.run("data", &config);
     let mut sends = replay(&wire, &world, "1x");
-    std::thread::park_timeout(Duration::from_secs(5));
+    wire.until("calls are up", |w| w.metric("trunkline_calls_open_calls") >= 10.0);
     kill(running);
     let running = wire.run("data", &config);
-    std::thread::park_timeout(Duration::from_millis(2500));
+    until_read(&wire);
+    let before = captured(&wire);
+    wire.until("calls go on", |w| captured(w) >= before + 1_000.0);
     kill(running);
     let mut running = wire.run("data", &config);
     sends.wait().unwrap();

@@ -9,7 +9,7 @@ use super::read::DayReader;
 use super::write::DayWriter;
 use super::{Sqlite, open, sums};
 use crate::backend::Backend;
-use crate::error::StoreError;
+use crate::error::{Skipped, StoreError};
 use crate::filter::sql::Condition;
 use crate::key;
 use crate::removal::{Chosen, Class, DayHeld, Gone, Held};
@@ -98,6 +98,16 @@ pub fn remove_rows(store: &mut Sqlite, chosen: &Chosen) -> Result<Gone, StoreErr
         gone.days += 1;
     }
     Ok(gone)
+}
+
+/// The rows of a number in all days.
+pub fn chosen_of(store: &Sqlite, number: &str) -> Result<(Chosen, Vec<Skipped>), StoreError> {
+    let mut chosen = Chosen::default();
+    let skipped = store.each_day(Order::Oldest, i64::MIN, i64::MAX, |_, reader| {
+        reader.add_rows_of(number, &mut chosen)?;
+        Ok(true)
+    })?;
+    Ok((chosen, skipped))
 }
 
 /// Octets of a day's files.

@@ -89,7 +89,7 @@ impl Log {
     }
 
     /// From when on calls are recovered.
-    pub fn from_ns(&self) -> i64 {
+    pub fn begins_ns(&self) -> i64 {
         self.checkpoint.from_ns
     }
 }

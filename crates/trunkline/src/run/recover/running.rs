@@ -41,7 +41,7 @@ impl Prepared {
         let log = Log::find(&data, settings.calls.recover, settings.record.flush, since_ns);
         let recovery = Arc::new(Recovery::default());
         if let Some(log) = &log {
-            recovery.change(|state| (state.report.phase, state.report.from_ns) = (Phase::Finding, log.from_ns()));
+            recovery.change(|state| (state.report.phase, state.report.from_ns) = (Phase::Finding, log.begins_ns()));
         }
         Some(Prepared { recovery, log, data, every: settings.calls.checkpoint_every, since_ns })
     }
