@@ -89,9 +89,13 @@ fn quota_by_gtpp_is_exact_over_kills() {
     let more =
         ["--interval", "1s", "--duplicate-delay", "100ms", "--duplicates", "0.3", "--tries", "1000", "--tx", "1"];
     let load = load(&address, &file, &[&options[..], &more].concat()).spawn().unwrap();
-    for _ in 0..4 {
+    for kill in 0..4 {
         std::thread::sleep(Duration::from_millis(900));
         node.kill();
+        if kill == 1 {
+            // It is gone for longer than an answer is waited for.
+            std::thread::sleep(Duration::from_millis(1300));
+        }
         node = Node::start_with(folder.path(), &["--gtpp", &address]);
     }
     let output = load.wait_with_output().unwrap();

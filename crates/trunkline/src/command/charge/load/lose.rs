@@ -165,13 +165,24 @@ impl Driver<'_> {
         for client in 0..self.clients.len() {
             while self.clients[client].again.front().is_some_and(|again| again.deadline_ns <= now_ns) {
                 if let Some(again) = self.clients[client].again.pop_front() {
-                    self.give_up(again.exchange, Missing::TimeOut);
-                    self.exchanges.release(again.exchange);
+                    self.wait_on(again, now_ns);
                 }
             }
             self.resend(client);
             self.send_backlog(client);
         }
+    }
+
+    /// No connection has taken a request for as long as an answer is waited for: that counts as one more try.
+    fn wait_on(&mut self, again: Again, now_ns: u64) {
+        let deadline_ns = now_ns + self.patience_ns();
+        let exchange = self.exchanges.get(again.exchange);
+        if exchange.outcome == Outcome::Open && exchange.tries < self.plan.tries {
+            exchange.tries += 1;
+            return self.clients[exchange.client as usize].again.push_back(Again { deadline_ns, ..again });
+        }
+        self.give_up(again.exchange, Missing::TimeOut);
+        self.exchanges.release(again.exchange);
     }
 
     /// A copy has no answer: others have, or are on their way, or it is sent again, or that was the last one.
