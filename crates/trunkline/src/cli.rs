@@ -57,6 +57,13 @@ pub enum Command {
     Completions(command::completions::Completions),
 }
 
+impl Command {
+    /// Whether it makes files that everybody on the machine is to read.
+    pub fn is_for_everybody(&self) -> bool {
+        matches!(self, Command::Man(_) | Command::ExtcapInstall(_))
+    }
+}
+
 /// Where the store is.
 #[derive(Clone, Debug, Args)]
 pub struct DataFolder {

@@ -23,6 +23,7 @@ mod output;
 mod pager;
 mod processor;
 mod retention;
+mod rights;
 mod run;
 mod search;
 mod selection;
@@ -44,5 +45,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     // Wrong usage ends here: clap says what was wrong and exits with 2.
     let cli = cli::Cli::parse_from(command::cache::arguments(command::extcap::arguments(std::env::args_os())));
+    if !cli.command.is_for_everybody() {
+        rights::make_strictly();
+    }
     command::run(&cli).unwrap_or_else(|failure| failure.tell()).into()
 }

@@ -25,7 +25,7 @@ use trunkline_net::{Listen, Networks, OldestTls, Tls};
 use trunkline_wire::diameter::enumerated::FailureHandling as OnFailure;
 
 /// What of a data folder is charging's.
-const FOLDER: &str = "charge";
+pub const FOLDER: &str = "charge";
 /// Where it is operated, in its folder.
 const SOCKET: &str = "control.sock";
 /// Permissions of the socket for those who operate the node.

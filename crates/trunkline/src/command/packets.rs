@@ -10,6 +10,7 @@ mod verify;
 use crate::cli::DATA_DEFAULT;
 use crate::command::packet_log::{Part, class};
 use crate::failure::Failure;
+use crate::rights;
 use crate::terminal::Terminal;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -126,10 +127,21 @@ enum What {
 }
 
 impl Packets {
+    /// Root writes as whom the packet log belongs to.
+    fn write_as_owner(&self) -> Result<(), Failure> {
+        let data = match &self.what {
+            What::Prune { data, .. } | What::Unpin { data, .. } => data,
+            What::Pin { part, .. } | What::Repair { part, .. } => &part.data,
+            What::Ls { .. } | What::Verify { .. } | What::Index { .. } | What::Pins { .. } => return Ok(()),
+        };
+        data.iter().try_for_each(|folder| rights::write_as_owner(folder, &["packets"]))
+    }
+
     /// Does it.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         // Recording goes first.
         trunkline_spool::idle();
+        self.write_as_owner()?;
         match &self.what {
             What::Ls { part, limit, json } => ls::run(part, *limit, *json, terminal),
             What::Verify { files, part, json } => verify::run(files, part, *json, terminal),

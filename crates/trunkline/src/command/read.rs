@@ -7,6 +7,7 @@ use crate::cli::DataFolder;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::pager::Paged;
+use crate::rights;
 use crate::run::lane;
 use crate::run::service::LiveNames;
 use crate::search;
@@ -79,6 +80,7 @@ impl Read {
     /// Reads, stores, reports.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         self.check()?;
+        rights::write_as_owner(&self.data.path, &["store", "packets"])?;
         let mut sink = self.sink()?;
         let progress = Arc::new(Progress::default());
         let watcher = Watcher::start(Arc::clone(&progress));

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::retention::{self, Keeper};
+use crate::rights;
 use crate::run::config::{self, Given, Settings};
 use crate::run::now_ns;
 use crate::search;
@@ -74,7 +75,9 @@ impl Place {
     fn settings(&self) -> Result<Settings, Failure> {
         let data = self.data.as_ref().map(|folder| folder.to_string_lossy().into_owned());
         let options = data.into_iter().map(|folder| ("data", "folder", folder, "--data")).collect();
-        Ok(config::load(&Given { file: self.config.clone(), options })?.settings)
+        let settings = config::load(&Given { file: self.config.clone(), options })?.settings;
+        rights::write_as_owner(&settings.data.folder, &["store"])?;
+        Ok(settings)
     }
 }
 

@@ -4,6 +4,7 @@ mod graphs;
 
 use crate::failure::Failure;
 use crate::output::stdout;
+use crate::rights;
 use crate::run::config::{self, Given, Settings};
 use crate::run::now_ns;
 use crate::show::table::{self, Row, Table, text};
@@ -121,6 +122,7 @@ impl Place {
     fn open(&self) -> Result<Opened, Failure> {
         let data = self.data.iter().map(|d| ("data", "folder", d.to_string_lossy().into_owned(), "--data"));
         let settings = config::load(&Given { file: self.config.clone(), options: data.collect() })?.settings;
+        rights::write_as_owner(&settings.data.folder, &["web"])?;
         let desk = desk::open(&settings)?;
         Ok(Opened { desk, settings })
     }

@@ -1,6 +1,7 @@
 //! `trunkline web`: the web in a process of its own, without any right to capture.
 
 use crate::failure::Failure;
+use crate::rights;
 use crate::run::config::{self, Given};
 use crate::run::log;
 use crate::stop::Stop;
@@ -54,6 +55,7 @@ impl Web {
         let _ = signal_hook::flag::register(SIGHUP, Arc::clone(&again));
         let bound = serve::bind(&settings, Mode::Web)?;
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+        rights::close_beside(data);
         let captured = || Captured::new(data, Captures::default()).with_days_max(settings.store.capture_days.into());
         let reader = || Arc::new(captured()) as Arc<dyn Reader>;
         let reader = settings.web.uploads.then(reader);

@@ -24,6 +24,7 @@ use crate::charge::rows::To;
 use crate::failure::Failure;
 use crate::graph;
 use crate::retention;
+use crate::rights;
 use crate::web::live::Here;
 use crate::web::serve;
 use std::path::Path;
@@ -124,6 +125,7 @@ impl Service {
             tracing::warn!("directory: nobody asks its servers, since charge.listen names no address");
         }
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+        rights::close_beside(folder);
         let charging = match ready {
             Some(ready) => {
                 charge::configured::try_doors(&settings.charge, &settings.charge_gtpp)?;

@@ -43,6 +43,7 @@ mod packet_log;
 mod ports;
 mod reports;
 mod responder;
+mod rights;
 mod run;
 mod run_cache;
 mod run_faults;

@@ -4,6 +4,7 @@ use super::place::Place;
 use crate::charge::{configured, damage, records};
 use crate::failure::Failure;
 use crate::output::stdout;
+use crate::rights;
 use crate::show::figure;
 use serde_json::{Value, json};
 use std::io::{ErrorKind, Write};
@@ -49,6 +50,7 @@ impl Repair {
                 remove this file if it is to go on alone for good";
             return Err(Failure::Failed(format!("{}: {why}", terms.display())));
         }
+        rights::write_as_owner(data, &[configured::FOLDER])?;
         let disk = Arc::new(self.folder(&ledger)?);
         let files = records::files(data);
         let records = if files.is_dir() { Some(self.folder(&files)?) } else { None };

@@ -3,6 +3,7 @@
 use super::place::Place;
 use crate::charge::configured;
 use crate::failure::Failure;
+use crate::rights;
 use crate::stop::Stop;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -51,6 +52,7 @@ impl Send {
         let failed = |error: io::Error| Failure::Failed(format!("sending: {error}"));
         let stop = Stop::on_signals();
         let name = self.name()?;
+        rights::write_as_owner(self.place.data(), &[configured::FOLDER])?;
         let setup = SendSetup {
             folder: configured::folder(self.place.data()).join("send"),
             gateways: self.gateways()?,

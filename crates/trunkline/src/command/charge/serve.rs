@@ -7,6 +7,7 @@ use crate::charge::rows::To;
 use crate::charge::seat::{Seat, Setup};
 use crate::charge::{configured, records};
 use crate::failure::Failure;
+use crate::rights;
 use crate::run::config::{
     Called, Charge, ChargeGtpp, DirectorySection, Door, FailureHandling, Given, Ip, Listen, Nats, Network, Standby,
     Together, calls, load,
@@ -246,6 +247,7 @@ impl Serve {
             return Err(Failure::Usage("nowhere to listen".to_owned()));
         };
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+        rights::close_beside(data);
         // Serving is what was asked for, and it is not done: no part of it was.
         let node = configured::start(opened, section, &cdr, data).map_err(|failure| match failure {
             Failure::Damaged(why) => Failure::Failed(why),
@@ -272,6 +274,7 @@ impl Serve {
         };
         let ready = configured::ready(&charge, &self.gtpp(), &self.directory()?, &standby, &data)?;
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+        rights::close_beside(&data);
         configured::try_doors(&charge, &self.gtpp())?;
         let tells: fn(&Setup, Option<&Node>) = |setup, node| match node {
             Some(node) => announce(&setup.data, &setup.charge, &setup.gtpp, node),

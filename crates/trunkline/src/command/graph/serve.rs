@@ -4,6 +4,7 @@ use crate::alert;
 use crate::cli::DATA_DEFAULT;
 use crate::failure::Failure;
 use crate::graph::here::Running;
+use crate::rights;
 use crate::run::config::{Given, Listen, Settings, load};
 use crate::run::log;
 use crate::run::metrics::{self, Page};
@@ -64,6 +65,7 @@ impl Serve {
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let echo = EchoSockets::open();
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+        rights::close_beside(&self.data);
         let running = Arc::new(Running::start(&loaded.settings.graph, &self.data, echo)?);
         let own = Arc::downgrade(&running);
         running.give_own(move || {

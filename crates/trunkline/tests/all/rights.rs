@@ -1,0 +1,133 @@
+//! Who may read and write what commands make: root's commands in a service's data folder write as the service, nothing
+//! is open to everybody whatever the umask, and links lead nowhere.
+//!
+//! Reports: files that root's command made and the service could not write afterwards (voipmonitor's spool, Cacti's
+//! rra, Asterisk's recordings); recordings that everybody on the machine could read.
+
+use crate::wire::{PROGRAM, text};
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The user of a service: nobody's number.
+const SERVICE: u32 = 65_534;
+
+/// Runs with a umask that forbids nothing.
+fn openly(words: &[&str]) -> Output {
+    let line = "umask 0; exec \"$0\" \"$@\"";
+    Command::new("sh").args(["-c", line, PROGRAM]).args(words).env("NO_COLOR", "1").output().unwrap()
+}
+
+/// The same, which has to succeed.
+fn done(words: &[&str]) {
+    let output = openly(words);
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn all_in(folder: &Path) -> Vec<PathBuf> {
+    let mut found = vec![folder.to_owned()];
+    let mut at = 0;
+    while let Some(path) = found.get(at).cloned() {
+        at += 1;
+        if path.symlink_metadata().unwrap().is_dir() {
+            found.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+    found
+}
+
+/// A capture that root alone may read, and the data folder of a service in a folder that all may pass; none if it is
+/// not root that tests.
+fn service(folder: &Path) -> Option<(PathBuf, PathBuf)> {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: only root can make files of others");
+        return None;
+    }
+    std::fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
+    let (capture, data) = (folder.join("root/office.pcap"), folder.join("data"));
+    std::fs::create_dir(folder.join("root")).unwrap();
+    std::fs::set_permissions(folder.join("root"), Permissions::from_mode(0o700)).unwrap();
+    done(&["sim", "--calls", "3", "--seed", "7", "-o", text(&capture)]);
+    std::fs::create_dir(&data).unwrap();
+    chown(&data, Some(SERVICE), Some(SERVICE)).unwrap();
+    Some((capture, data))
+}
+
+/// Everything is the service's, and nothing is open to others.
+fn is_of_service(data: &Path) {
+    for path in all_in(&data.join("store")).into_iter().chain(all_in(&data.join("packets"))) {
+        let about = path.symlink_metadata().unwrap();
+        assert_eq!((about.uid(), about.gid()), (SERVICE, SERVICE), "{}", path.display());
+        assert_eq!(about.mode() & 0o027, 0, "{}: {:o}", path.display(), about.mode());
+    }
+}
+
+#[test]
+fn what_root_makes_in_the_folder_of_a_service_is_the_services() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((capture, data)) = service(folder.path()) else { return };
+    done(&["read", text(&capture), "--data", text(&data), "--record"]);
+    is_of_service(&data);
+    let days = all_in(&data.join("store")).len();
+    assert!(days > 1, "a day of the store and its folder");
+    done(&["packets", "pin", "--data", text(&data), "--note", "kept"]);
+    done(&["packets", "repair", "--data", text(&data)]);
+    done(&["store", "prune", "--data", text(&data)]);
+    is_of_service(&data);
+    done(&["user", "add", "ann", "--role", "viewer", "--data", text(&data)]);
+    for path in all_in(&data.join("web")) {
+        let about = path.metadata().unwrap();
+        assert_eq!((about.uid(), about.mode() & 0o077), (SERVICE, 0), "{}", path.display());
+    }
+    // What root's commands made before they knew better is the service's with the next one.
+    let day = all_in(&data.join("store")).into_iter().find(|p| p.extension().is_some_and(|e| e == "sqlite")).unwrap();
+    chown(&day, Some(0), Some(0)).unwrap();
+    chown(data.join("store"), Some(0), Some(0)).unwrap();
+    done(&["read", text(&capture), "--data", text(&data)]);
+    is_of_service(&data);
+}
+
+/// Who may write the data folder puts links there, and waits for root.
+#[test]
+fn a_link_in_the_folder_of_a_service_leads_root_nowhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((capture, data)) = service(folder.path()) else { return };
+    let precious = folder.path().join("root/precious");
+    std::fs::create_dir(&precious).unwrap();
+    std::fs::write(precious.join("file"), "precious").unwrap();
+    let whole = || {
+        let file = precious.join("file");
+        let owner = |path: &Path| path.metadata().unwrap().uid();
+        assert_eq!(std::fs::read(&file).unwrap(), b"precious");
+        assert_eq!((owner(&precious), owner(&file), std::fs::read_dir(&precious).unwrap().count()), (0, 0, 1));
+    };
+    symlink(&precious, data.join("store")).unwrap();
+    let refused = openly(&["read", text(&capture), "--data", text(&data)]);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("store") && said.to_lowercase().contains("permission denied"), "{said}");
+    whole();
+    // A second name of a file of root's: it stays root's.
+    std::fs::remove_file(data.join("store")).unwrap();
+    std::fs::create_dir(data.join("store")).unwrap();
+    chown(data.join("store"), Some(SERVICE), Some(SERVICE)).unwrap();
+    std::fs::hard_link(precious.join("file"), data.join("store/other")).unwrap();
+    symlink(precious.join("file"), data.join("store/link")).unwrap();
+    done(&["read", text(&capture), "--data", text(&data)]);
+    whole();
+}
+
+#[test]
+fn nothing_is_open_to_everybody_whatever_the_umask() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    done(&["sim", "--calls", "3", "--seed", "7", "-o", text(&at("office.pcap"))]);
+    done(&["read", text(&at("office.pcap")), "--data", text(&at("data")), "--record"]);
+    done(&["man", text(&at("man1"))]);
+    let mode = |path: &Path| path.metadata().unwrap().mode() & 0o777;
+    for path in all_in(&at("data")).into_iter().chain([at("office.pcap")]) {
+        assert_eq!(mode(&path) & 0o027, 0, "{}: {:o}", path.display(), mode(&path));
+    }
+    assert_eq!(mode(&at("man1/trunkline.1")) & 0o044, 0o044, "manual pages are for everybody");
+}
