@@ -48,7 +48,7 @@ fn service(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     let (capture, data) = (folder.join("root/office.pcap"), folder.join("data"));
     std::fs::create_dir(folder.join("root")).unwrap();
     std::fs::set_permissions(folder.join("root"), Permissions::from_mode(0o700)).unwrap();
-    done(&["sim", "--calls", "3", "--seed", "7", "-o", text(&capture)]);
+    done(&["sim", "--calls", "3", "--seed", "7", "-w", text(&capture)]);
     std::fs::create_dir(&data).unwrap();
     chown(&data, Some(SERVICE), Some(SERVICE)).unwrap();
     Some((capture, data))
@@ -71,7 +71,7 @@ fn what_root_makes_in_the_folder_of_a_service_is_the_services() {
     is_of_service(&data);
     let days = all_in(&data.join("store")).len();
     assert!(days > 1, "a day of the store and its folder");
-    done(&["packets", "pin", "--data", text(&data), "--note", "kept"]);
+    done(&["packets", "pin", "--data", text(&data), "--from", "2026-01-01", "--to", "2026-01-01"]);
     done(&["packets", "repair", "--data", text(&data)]);
     done(&["store", "prune", "--data", text(&data)]);
     is_of_service(&data);
@@ -106,7 +106,7 @@ fn a_link_in_the_folder_of_a_service_leads_root_nowhere() {
     let refused = openly(&["read", text(&capture), "--data", text(&data)]);
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(said.contains("store") && said.to_lowercase().contains("permission denied"), "{said}");
+    assert!(said.contains("data/store/") && said.contains("unable to open"), "{said}");
     whole();
     // A second name of a file of root's: it stays root's.
     std::fs::remove_file(data.join("store")).unwrap();
@@ -122,7 +122,7 @@ fn a_link_in_the_folder_of_a_service_leads_root_nowhere() {
 fn nothing_is_open_to_everybody_whatever_the_umask() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    done(&["sim", "--calls", "3", "--seed", "7", "-o", text(&at("office.pcap"))]);
+    done(&["sim", "--calls", "3", "--seed", "7", "-w", text(&at("office.pcap"))]);
     done(&["read", text(&at("office.pcap")), "--data", text(&at("data")), "--record"]);
     done(&["man", text(&at("man1"))]);
     let mode = |path: &Path| path.metadata().unwrap().mode() & 0o777;
