@@ -12,7 +12,7 @@ use crate::work::Owner;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::net::{IpAddr, SocketAddr};
@@ -103,7 +103,8 @@ pub async fn gate(State(web): State<Arc<Web>>, mut request: Request, next: Next)
         Some(peer) => Caller::find(&web, *peer, request.uri(), request.headers()).map_err(Problem::from),
         None => Err(Problem::failed("a request without a peer")),
     };
-    let caller = caller.and_then(|caller| check_host(&web, &request).map(|()| caller));
+    let named = one_host(request.version(), request.headers()).and_then(|()| check_host(&web, &request));
+    let caller = caller.and_then(|caller| named.map(|()| caller));
     let tls = request.extensions().get::<Peer>().is_some_and(|peer| peer.tls);
     let mut response = match caller {
         Ok(caller) => {
@@ -135,6 +136,21 @@ pub async fn gate(State(web): State<Arc<Web>>, mut request: Request, next: Next)
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     web.count_answer(response.status(), began.elapsed());
     response
+}
+
+/// Whether a request says as it must what it asks for: HTTP/1.1 in one Host, the others in one at most, and in nothing
+/// but what a host and a port are written with (RFC 9112 section 3.2, RFC 3986 section 3.2).
+fn one_host(version: Version, headers: &HeaderMap) -> Result<(), Problem> {
+    let wrong = |what: &str| Err(Problem::parameter("Host", what));
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let (first, second) = (hosts.next(), hosts.next());
+    let written = |b: &u8| b.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=:[]".contains(b);
+    match first {
+        _ if second.is_some() => wrong("The request has more than one Host."),
+        None if version == Version::HTTP_11 => wrong("The request has no Host, which HTTP/1.1 needs."),
+        Some(host) if !host.as_bytes().iter().all(written) => wrong("The Host is none."),
+        _ => Ok(()),
+    }
 }
 
 /// Whether a request asks for a name that is ours. A page of a stranger whose name leads to this machine's own address

@@ -151,6 +151,34 @@ fn a_strangers_name_for_this_machine_is_not_served() {
     assert!(raw(world.handle.address(), ask).starts_with(b"HTTP/1.1 200 "));
 }
 
+/// RFC 9112 section 3.2. Two readers of one request that take different hosts are how caches and proxies are fooled
+/// (CVE-2022-1705 and its kind).
+#[test]
+fn a_request_names_one_host() {
+    let world = World::new();
+    for (head, status) in [
+        ("HTTP/1.1\r\n", 400),
+        ("HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n", 400),
+        ("HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\n", 400),
+        ("HTTP/1.1\r\nHost: localhost evil.example\r\n", 400),
+        ("HTTP/1.1\r\nHost: ann@localhost\r\n", 400),
+        ("HTTP/1.1\r\nHost: localhost/x\r\n", 400),
+        ("HTTP/1.1\r\nHost: localhost\r\n", 200),
+        ("HTTP/1.0\r\n", 200),
+        ("HTTP/1.0\r\nHost: localhost\r\n", 200),
+        ("HTTP/1.0\r\nHost: localhost\r\nHost: localhost\r\n", 400),
+    ] {
+        for path in ["/metrics", "/api/v1/session", "/", "http://localhost/healthz"] {
+            let answer = raw(world.handle.address(), format!("GET {path} {head}Connection: close\r\n\r\n").as_bytes());
+            let answer = parse(&answer, false).unwrap();
+            assert_eq!(answer.status, status, "{path} {head}");
+            if status == 400 {
+                assert!(text(&answer.body).contains("\"parameter\":\"Host\""), "{path} {head}");
+            }
+        }
+    }
+}
+
 #[test]
 fn no_path_leaves_the_pages() {
     let world = World::new();
