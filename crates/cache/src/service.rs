@@ -67,6 +67,8 @@ pub struct Service {
     hot: hot::Sampler,
     /// What the last call has carried out, and the octets that it said: for slow commands.
     turned: slow::Turned,
+    /// Whether what is answered now may have a forged sender.
+    may_be_forged: bool,
     said: usize,
 }
 
@@ -167,6 +169,7 @@ impl Service {
             item_octets_max,
             hot: shared.hot.sampler(),
             turned: slow::Turned::default(),
+            may_be_forged: false,
             said: 0,
         }
     }
@@ -251,6 +254,7 @@ impl Service {
         };
         let (start, mut connection, mut input) = (out.len(), self.accepted(0), request.payload);
         let room = self.shared.settings.udp_answer_octets_max.min(udp::ANSWER_OCTETS_MAX);
+        self.may_be_forged = !self.shared.settings.udp_is_trusted;
         loop {
             let taken = self.octets(&mut connection, input, out, now);
             input = &input[taken.octets..];
@@ -267,8 +271,19 @@ impl Service {
                 break;
             }
         }
+        self.may_be_forged = false;
         self.closed(connection);
         (out.len() > start).then_some(request.id)
+    }
+
+    /// Whether `flush_all` is carried out.
+    fn may_flush(&self) -> bool {
+        self.shared.settings.flush_enabled && !self.may_be_forged
+    }
+
+    /// Whether `metadump` and `cachedump` are.
+    fn may_dump(&self) -> bool {
+        self.shared.settings.dump_enabled && !self.may_be_forged
     }
 
     /// A datagram has ended, with `rest` of it not taken. A value that is not whole is told so: more of it never comes.

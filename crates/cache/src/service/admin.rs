@@ -116,7 +116,7 @@ impl Service {
 
     fn crawler(&self, words: &Words<'_>, call: &mut Call<'_>) -> (Go, State) {
         let text: &[u8] = match (words.at(1), words.count()) {
-            (b"metadump", 3) if !self.shared.settings.dump_enabled => b"ERROR metadump not allowed",
+            (b"metadump", 3) if !self.may_dump() => b"ERROR metadump not allowed",
             (b"metadump" | b"crawl", 3) if !names_classes(words.at(2)) => b"BADCLASS invalid class id",
             (b"metadump", 3) => return (Go::On(0), Walking::metadump()),
             (b"crawl", 3) | (b"enable", 2) => b"OK",

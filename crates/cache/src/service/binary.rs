@@ -178,7 +178,7 @@ impl Service {
     }
 
     fn binary_flush(&mut self, request: &Request<'_>, call: &mut Call<'_>) {
-        if !self.shared.settings.flush_enabled {
+        if !self.may_flush() {
             return fail(&request.header, Status::AuthError, call.out);
         }
         self.flush(call.now.expires_unsigned(request.word(0)), call);

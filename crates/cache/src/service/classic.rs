@@ -69,7 +69,7 @@ impl Service {
                 }
             }
             &Command::Flush { delay, quiet } => {
-                let answer: &[u8] = match self.shared.settings.flush_enabled {
+                let answer: &[u8] = match self.may_flush() {
                     true => b"OK",
                     false => b"CLIENT_ERROR flush_all not allowed",
                 };
@@ -115,7 +115,7 @@ impl Service {
     /// out if it is allowed.
     pub(super) fn flush(&mut self, at: u32, call: &Call<'_>) {
         self.counters.add(Count::Flush, 1);
-        if self.shared.settings.flush_enabled {
+        if self.may_flush() {
             let second = call.now.second;
             self.shared.store.flush(if at == 0 { second } else { at - 1 }, second);
         }

@@ -21,6 +21,9 @@ pub struct Settings {
     pub turn_requests_max: u32,
     /// Octets of an answer to a datagram, against amplification; what is larger is answered by an error.
     pub udp_answer_octets_max: usize,
+    /// Whether only networks that were named have their datagrams answered. Otherwise anybody may have forged the
+    /// sender, and no datagram empties the cache or has all items told.
+    pub udp_is_trusted: bool,
     /// Octets of values on their way, of all clients of an address.
     pub incoming_octets_max: u64,
     /// What parts a prefix from the rest of a key, for `stats detail` (`-D`).
@@ -65,6 +68,7 @@ impl Default for Settings {
             watch_enabled: true,
             turn_requests_max: 20,
             udp_answer_octets_max: 256 << 10,
+            udp_is_trusted: false,
             incoming_octets_max: u64::MAX,
             prefix_delimiter: b':',
             detail: false,

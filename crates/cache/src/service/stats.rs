@@ -97,7 +97,7 @@ impl Service {
     fn cachedump(&self, words: &Words<'_>, call: &mut Call<'_>) -> (Go, State) {
         let numbers = number::unsigned_32(words.at(2)).zip(number::unsigned_32(words.at(3)));
         let text: &[u8] = match numbers {
-            _ if !self.shared.settings.dump_enabled => b"CLIENT_ERROR stats cachedump not allowed",
+            _ if !self.may_dump() => b"CLIENT_ERROR stats cachedump not allowed",
             _ if words.count() < 4 => b"CLIENT_ERROR bad command line",
             None => BAD_FORMAT,
             Some((64.., _)) => b"CLIENT_ERROR Illegal slab id",

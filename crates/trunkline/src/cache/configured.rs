@@ -129,6 +129,7 @@ fn settings(cache: &Cache, encryption: Option<&Encryption>, threads: usize) -> R
         flush_enabled: cache.flush,
         dump_enabled: cache.dump,
         watch_enabled: cache.watch,
+        udp_is_trusted: !cache.allow_udp.is_empty() || !cache.allow.is_empty(),
         udp_answer_octets_max: usize::try_from(cache.udp_answer_max.0).unwrap_or(usize::MAX),
         incoming_octets_max: incoming(cache.incoming_per_address.map(|most| most.0), cache.memory.0),
         threads: u32::try_from(threads).unwrap_or(u32::MAX),

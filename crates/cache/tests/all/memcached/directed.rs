@@ -191,6 +191,43 @@ fn a_datagram_is_answered_by_one_message() {
     assert_eq!(cut, 4);
 }
 
+/// A datagram's sender may be anybody's address: it neither empties the cache nor has what is in it sent there, unless
+/// networks were named; a connection may, whatever came by datagrams. (CVE-2018-1000115 and the attacks of its time.)
+#[test]
+fn a_datagram_neither_empties_nor_tells_all() {
+    let now = Now::new(unix_us() / 1_000_000 - 100, unix_us());
+    let binary = |opcode: u8| [&[0x80, opcode][..], &[0; 22]].concat();
+    for trusted in [false, true] {
+        let mut ours = Ours::with(Settings { udp_is_trusted: trusted, ..Settings::default() });
+        ours.exchange(b"set k 0 0 1\r\nx\r\n", 0);
+        let ask = |ours: &mut Ours, payload: &[u8]| {
+            let mut answer = Vec::new();
+            ours.service.datagram(&[b"\x12\x34\0\0\0\x01\0\0", payload].concat(), &mut answer, now);
+            String::from_utf8_lossy(&answer).into_owned()
+        };
+        let told = [&b"lru_crawler metadump all\r\n"[..], b"stats cachedump 1 0\r\n"];
+        let told = told.map(|line| ask(&mut ours, line));
+        if trusted {
+            assert!(told[0].starts_with("key=k ") && told[1].starts_with("ITEM k "), "{told:?}");
+        } else {
+            let refused = ["ERROR metadump not allowed\r\n", "CLIENT_ERROR stats cachedump not allowed\r\n"];
+            assert_eq!(told, refused);
+        }
+        // flush_all, flush_all without an answer, and the binary protocol's.
+        for (flush, quiet) in
+            [(b"flush_all\r\n".to_vec(), false), (b"flush_all noreply\r\n".to_vec(), true), (binary(8), false)]
+        {
+            ours.exchange(b"set k 0 0 1\r\nx\r\n", 0);
+            let answer = ask(&mut ours, &flush);
+            assert_eq!(answer.is_empty(), quiet, "{answer:?}");
+            let left = ours.exchange(b"get k\r\n", 0);
+            assert_eq!(left == b"END\r\n", trusted, "{}", String::from_utf8_lossy(&flush));
+        }
+        assert!(ours.exchange(b"lru_crawler metadump all\r\n", 0).ends_with(b"END\r\n"));
+        assert_eq!(ours.exchange(b"flush_all\r\n", 0), b"OK\r\n");
+    }
+}
+
 /// What is looked at ahead is answered as if nobody had: whatever it is, and wherever keys lie.
 #[test]
 fn a_look_ahead_changes_nothing() {

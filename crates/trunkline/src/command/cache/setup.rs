@@ -92,6 +92,7 @@ fn settings(
         dump_enabled: !cache.disable_dumping,
         watch_enabled: !cache.disable_watch,
         turn_requests_max: cache.max_reqs_per_event,
+        udp_is_trusted: !cache.allow_udp.is_empty() || !cache.allow.is_empty(),
         udp_answer_octets_max: usize::try_from(cache.udp_answer_max).unwrap_or(usize::MAX),
         incoming_octets_max: incoming(cache.incoming_per_address, cache.memory_limit),
         prefix_delimiter: cache.delimiter.unwrap_or(b':'),

@@ -20,7 +20,8 @@ trunkline_kit::section! {
         /// The networks that may connect; empty for all.
         allow: Vec<Network> = Vec::new() => Restart;
         /// The networks whose datagrams are answered; empty for those of `allow`. Whoever forges a sender has the
-        /// answer sent there: name only networks that are trusted.
+        /// answer sent there: name only networks that are trusted. Where neither names one, `flush_all`, `metadump` and
+        /// `cachedump` are refused by UDP.
         allow_udp: Vec<Network> = Vec::new() => Restart;
         /// The longest answer to a datagram; a longer one is an error in place of it.
         udp_answer_max: Octets = Octets(256 << 10) => Restart, Octets(1 << 10) => Octets::mib(16);
