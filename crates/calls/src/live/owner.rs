@@ -44,6 +44,8 @@ pub struct Owner {
     until_ns: i64,
     next: u64,
     ended: bool,
+    /// What was not closed when the capture ended, before it was closed therefore.
+    last: Option<Standing>,
     counters: OwnerCounters,
 }
 
@@ -72,6 +74,7 @@ impl Owner {
             until_ns: i64::MIN,
             next: 0,
             ended: false,
+            last: None,
             counters: OwnerCounters::default(),
         }
     }
@@ -124,7 +127,12 @@ impl Owner {
 
     /// What is not closed by the epochs that were given out: [`Signalling::standing`].
     pub fn standing(&self) -> Standing {
-        self.signalling.standing()
+        self.signalling.standing(self.until_ns)
+    }
+
+    /// What was not closed when the capture ended, with all that it held; none before.
+    pub fn last_standing(&self) -> Option<Standing> {
+        self.last.clone()
     }
 
     /// Epochs that were given out.
@@ -149,6 +157,7 @@ impl Owner {
         epoch.until_ns = self.until_ns;
         self.ended = ended;
         if ended {
+            self.last = Some(self.standing());
             self.signalling.finish();
         } else {
             self.signalling.tick(self.until_ns);

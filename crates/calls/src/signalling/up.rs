@@ -36,6 +36,8 @@ pub struct CallUp {
 /// What is not closed yet at a moment: what a program that ends without warning has to make anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
+    /// What began up to then is in it, if it is not closed; what came later may not be, nanoseconds since 1970.
+    pub until_ns: i64,
     /// Calls that are not closed.
     pub open: u64,
     /// When the first of them began, nanoseconds since 1970.
@@ -93,9 +95,9 @@ fn call(slots: &[Slot], (serial, at): (Serial, u32)) -> Option<&Call> {
 }
 
 impl Signalling {
-    /// What is not closed: a look at every open call.
-    pub fn standing(&self) -> Standing {
-        let mut standing = Standing::default();
+    /// What is not closed of all that came up to a time: a look at every open call.
+    pub fn standing(&self, until_ns: i64) -> Standing {
+        let mut standing = Standing { until_ns: self.timeline.clock_ns(until_ns), ..Standing::default() };
         for call in self.slots.iter().filter_map(|slot| slot.call.as_deref()) {
             standing.open += 1;
             let (start_ns, joined) = call.begun();

@@ -10,7 +10,7 @@ use crate::graph;
 use crate::run::charging::charging_node;
 use crate::run::log;
 use crate::run::now_ns;
-use crate::run::service::{Beside, Service};
+use crate::run::service::{Beside, Listening, Service};
 use crate::run::view::View;
 use crate::show::figure;
 use crate::stop::Stop;
@@ -70,6 +70,7 @@ impl Demo {
         let start_ns = now_ns() - i64::from(self.history) * 60 * 1_000_000_000;
         let stage = Stage::new(start_ns, LANES);
         let rings = Tapped::rings(&demo::world(self.seed, start_ns), &stage).map_err(Failure::Failed)?;
+        let listening = Listening { rings, since_ns: start_ns };
         let charging = charge::configured::open(
             &settings.charge,
             &settings.charge_gtpp,
@@ -82,7 +83,7 @@ impl Demo {
         let alerts = Some(alert::here::Running::start(&settings.alert, folder.path())?);
         let cache = configured::open(&settings.cache)?;
         let mut service =
-            Service::on(&settings, rings, Beside { cache, charging, graphs, alerts, stopped: Vec::new() })?;
+            Service::on(&settings, listening, Beside { cache, charging, graphs, alerts, stopped: Vec::new() })?;
         service.show(&settings, "demo");
         let graphs = service.view().graphs().map(graph::here::Running::handle);
         let mut farm = graphs.map(|graphs| Farming::start(graphs, self.seed, now_ns() / 1_000_000)).transpose()?;

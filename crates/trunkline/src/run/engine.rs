@@ -404,9 +404,6 @@ fn own(
         }
         shared.list_calls(&owner);
         let since = advanced.elapsed();
-        if owner.is_ending() {
-            shared.stands.note_last(&owner);
-        }
         if (since >= EPOCH_EVERY || owner.is_ending())
             && let Some(owned) = owner.advance(since >= EPOCH_FORCED)
         {
@@ -416,6 +413,7 @@ fn own(
             give_out(owned, &mut epochs, &mut owned_to);
             shared.wake_gatherer();
             if last {
+                shared.stands.note_last(&owner);
                 publish_owner(&owner, shared);
                 return;
             }

@@ -71,6 +71,14 @@ pub struct Service {
     only: Option<Only>,
 }
 
+/// What is captured from.
+pub struct Listening {
+    /// Rings that fill already.
+    pub rings: Vec<Box<dyn Live>>,
+    /// No packet in them is older, nanoseconds since 1970: from when on there is something to recover.
+    pub since_ns: i64,
+}
+
 /// What is served beside the capture.
 #[derive(Default)]
 pub struct Beside {
@@ -102,7 +110,9 @@ impl Service {
         let folder = &settings.data.folder;
         std::fs::create_dir_all(folder).map_err(|e| Failure::Failed(format!("{}: {e}", folder.display())))?;
         let only = Only::take(folder)?;
-        let rings = open_rings(settings)?;
+        // Packets wait in the rings from now on, while all the rest is opened.
+        let since_ns = super::now_ns();
+        let listening = Listening { rings: open_rings(settings)?, since_ns };
         let metrics = settings.metrics.listen.as_ref().map(metrics::bind).transpose();
         let metrics = metrics.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let web = settings.web.enabled.then(|| serve::bind(settings, Mode::Run)).transpose()?;
@@ -138,7 +148,7 @@ impl Service {
         let graphs = or_stopped("graphs", graphs, &mut stopped);
         let alerts = settings.alert.enabled.then(|| alert::here::Running::start(&settings.alert, folder));
         let alerts = or_stopped("alerts", alerts, &mut stopped);
-        let mut service = Service::on(settings, rings, Beside { cache, charging, graphs, alerts, stopped })?;
+        let mut service = Service::on(settings, listening, Beside { cache, charging, graphs, alerts, stopped })?;
         service.only = Some(only);
         let view = Arc::clone(&service.view);
         service.show(settings, "live");
@@ -173,7 +183,8 @@ impl Service {
     ///
     /// # Errors
     /// What could not be opened, with what to do about it.
-    pub fn on(settings: &Settings, rings: Vec<Box<dyn Live>>, beside: Beside) -> Result<Service, Failure> {
+    pub fn on(settings: &Settings, listening: Listening, beside: Beside) -> Result<Service, Failure> {
+        let Listening { rings, since_ns } = listening;
         let Beside { cache, charging, graphs, alerts, stopped } = beside;
         let folder = &settings.data.folder;
         let recorder = if settings.record.enabled { Some(packet_log::open(settings)?) } else { None };
@@ -206,7 +217,8 @@ impl Service {
             charging.bring_rows(&cdr_of(settings), folder, to)?;
         }
         let (names, late, writing) = (Arc::new(names), out.another(), out.writing());
-        let recovered = recover::Prepared::of(settings, recorder.is_some(), writes).map(|r| (r, out.another()));
+        let recovered = if recorder.is_some() && writes { recover::Prepared::of(settings, since_ns) } else { None };
+        let recovered = recovered.map(|prepared| (prepared, out.another()));
         let seen = recovered.as_ref().map(|(recovered, _)| recovered.recovery());
         let out: Box<dyn Sink> = match &recovered {
             Some((recovered, _)) => recovered.rows(out),

@@ -33,7 +33,7 @@ impl Stands {
         self.with(|given| given.answer.take())
     }
 
-    /// What stood before the last epoch, when the capture ended.
+    /// What stood when the capture ended.
     pub fn last(&self) -> Option<Standing> {
         self.with(|given| given.last.take())
     }
@@ -46,9 +46,9 @@ impl Stands {
         }
     }
 
-    /// By the owner, before the last epoch.
+    /// By the owner, behind the last epoch.
     pub fn note_last(&self, owner: &Owner) {
-        let last = Some(owner.standing());
+        let last = owner.last_standing();
         self.with(|given| given.last = last);
     }
 
@@ -82,6 +82,6 @@ mod tests {
         assert_eq!(stands.answer(), None);
         assert!(stands.is_due(0), "no epoch was given out");
         stands.handed_over();
-        assert_eq!((stands.answer(), stands.answer()), (Some(Standing::default()), None));
+        assert_eq!((stands.answer(), stands.answer()), (Some(owner.standing()), None));
     }
 }

@@ -4,7 +4,7 @@
 //! journal. As long as that cannot be, the old one stays, and the next start reads more than it needs.
 
 use super::checkpoint::{Checkpoint, JOINED_MAX};
-use super::state::{Phase, Recovery};
+use super::state::{Phase, Recovery, State};
 use crate::run::engine::Shared;
 use crate::run::now_ns;
 use crate::run::rows::Writing;
@@ -73,7 +73,7 @@ impl Keeper {
     pub fn finish(&self) {
         let Some(standing) = self.shared.stands.last().filter(|_| self.is_free()) else { return };
         if self.writing.gone() == self.writing.put() && self.writing.report().counters.lost == 0 {
-            self.store(&Checkpoint { ended: true, ..self.of(standing, now_ns()) });
+            self.store(&Checkpoint { ended: true, ..self.of(standing) });
         }
     }
 
@@ -84,10 +84,9 @@ impl Keeper {
 
     /// None if it is to end, or rows do not get on.
     fn write(&self) -> Option<()> {
-        let at_ns = now_ns();
         self.shared.stands.ask();
         let standing = self.until(|| self.shared.stands.answer())?;
-        let checkpoint = self.of(standing, at_ns);
+        let checkpoint = self.of(standing);
         let put = self.writing.put();
         self.until(|| (self.writing.gone() >= put).then_some(()))?;
         let synced = Instant::now() + SYNCED;
@@ -96,28 +95,8 @@ impl Keeper {
         Some(())
     }
 
-    /// With what recovery still waits for.
-    fn of(&self, standing: Standing, at_ns: i64) -> Checkpoint {
-        let state = self.recovery.lock();
-        let (mut open, mut from_ns, mut joined) = (standing.open, standing.oldest_ns, standing.joined);
-        if state.report.phase == Phase::Following {
-            for call in state.pending() {
-                open += 1;
-                from_ns = Some(from_ns.map_or(call.start_ns, |from_ns| from_ns.min(call.start_ns)));
-                joined.extend(call.joined);
-            }
-        }
-        drop(state);
-        let beyond = joined.len().saturating_sub(JOINED_MAX) as u64;
-        if beyond > 0 {
-            self.recovery.lock().report.counted.beyond += beyond;
-            joined.truncate(JOINED_MAX);
-        }
-        let short_ns = at_ns.saturating_sub(SHORT_NS);
-        let from_ns = from_ns.map_or(short_ns, |from_ns| from_ns.min(short_ns));
-        // No packet of before the capture is missing.
-        let from_ns = if open == 0 { from_ns.max(self.since_ns) } else { from_ns };
-        Checkpoint { at_ns, from_ns, open, ended: false, joined }
+    fn of(&self, standing: Standing) -> Checkpoint {
+        checkpoint(standing, &mut self.recovery.lock(), self.since_ns, now_ns())
     }
 
     fn store(&self, checkpoint: &Checkpoint) {
@@ -148,5 +127,87 @@ impl Keeper {
                 return None;
             }
         }
+    }
+}
+
+/// What to note of a capture that listens since then: what stands, with what recovery still waits for.
+///
+/// It is of the time up to which signalling is analysed, not of now: packets wait in rings and lanes, and a call that
+/// they show to be joined in mid-call is not among those that stand.
+fn checkpoint(standing: Standing, state: &mut State, since_ns: i64, now_ns: i64) -> Checkpoint {
+    let Standing { until_ns, mut open, oldest_ns: mut from_ns, mut joined } = standing;
+    let at_ns = until_ns.max(since_ns).min(now_ns);
+    if state.report.phase == Phase::Following {
+        for call in state.pending() {
+            open += 1;
+            from_ns = Some(from_ns.map_or(call.start_ns, |from_ns| from_ns.min(call.start_ns)));
+            joined.extend(call.joined);
+        }
+    }
+    let beyond = joined.len().saturating_sub(JOINED_MAX) as u64;
+    state.report.counted.beyond += beyond;
+    joined.truncate(JOINED_MAX);
+    let short_ns = at_ns.saturating_sub(SHORT_NS);
+    let from_ns = from_ns.map_or(short_ns, |from_ns| from_ns.min(short_ns));
+    // No packet of before the capture is missing.
+    let from_ns = if open == 0 { from_ns.max(since_ns) } else { from_ns };
+    Checkpoint { at_ns, from_ns, open, ended: false, joined }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::state::Followed;
+    use super::*;
+    use trunkline_kit::Id;
+
+    const SECOND: i64 = 1_000_000_000;
+    const SINCE: i64 = 1_795_181_123 * SECOND;
+
+    fn standing(until_ns: i64, oldest_ns: Option<i64>) -> Standing {
+        Standing { until_ns, open: oldest_ns.iter().len() as u64, oldest_ns, joined: Vec::new() }
+    }
+
+    /// A call that was captured before the checkpoint and analysed after it, as joined in mid-call, is not named in it,
+    /// and must not be taken for one that is read from its middle.
+    #[test]
+    fn a_checkpoint_is_of_the_time_up_to_which_calls_are_analysed() {
+        let (until_ns, now_ns) = (SINCE + 100 * SECOND, SINCE + 101 * SECOND);
+        let lags = checkpoint(standing(until_ns, None), &mut State::default(), SINCE, now_ns);
+        assert_eq!((lags.at_ns, lags.from_ns), (until_ns, until_ns - SHORT_NS));
+        // Packets with stamps of tomorrow say nothing about today's.
+        let ahead = checkpoint(standing(now_ns + 86_400 * SECOND, None), &mut State::default(), SINCE, now_ns);
+        assert_eq!(ahead.at_ns, now_ns);
+        // Nothing was captured yet.
+        let nothing = checkpoint(standing(i64::MIN, None), &mut State::default(), SINCE, now_ns);
+        assert_eq!((nothing.at_ns, nothing.from_ns), (SINCE, SINCE));
+    }
+
+    #[test]
+    fn calls_that_recovery_waits_for_are_in_it_until_they_are_read() {
+        let now_ns = SINCE + 100 * SECOND;
+        let (old, id) = (SINCE - 5_000 * SECOND, Id::derive(SINCE, b"a call"));
+        let call = Followed { start_ns: old, last_ns: SINCE, joined: Some(id), is_up: true, is_answered: true };
+        let mut state = State::default();
+        state.follow("a".to_owned(), call);
+        state.report.phase = Phase::Following;
+        let of = |state: &mut State| checkpoint(standing(now_ns, Some(SINCE + SECOND)), state, SINCE, now_ns);
+        let waits = of(&mut state);
+        assert_eq!((waits.from_ns, waits.open, &waits.joined[..]), (old, 2, &[id][..]));
+        // It has ended, and is not read as a whole yet.
+        state.ended.insert("a".to_owned());
+        state.followed.values_mut().for_each(|call| call.is_up = false);
+        assert_eq!(of(&mut state), waits);
+        state.ended.clear();
+        let read = of(&mut state);
+        assert_eq!((read.from_ns, read.open, read.joined.len()), (SINCE + SECOND, 1, 0));
+    }
+
+    #[test]
+    fn names_beyond_the_limit_are_counted() {
+        let mut state = State::default();
+        let joined = (0..JOINED_MAX as i64 + 7).map(|n| Id::derive(SINCE + n, b"a call")).collect();
+        let stands = Standing { joined, ..standing(SINCE, Some(SINCE)) };
+        assert_eq!(checkpoint(stands, &mut state, SINCE, SINCE).joined.len(), JOINED_MAX);
+        assert_eq!(state.report.counted.beyond, 7);
     }
 }

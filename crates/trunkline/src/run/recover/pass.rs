@@ -30,27 +30,30 @@ pub struct Keep {
     pub cut_until_ns: i64,
     /// ...but these.
     pub joined: HashSet<Id>,
-    /// Only calls of these Call-IDs, and nothing else.
-    pub only: Option<HashSet<String>>,
+    /// Only calls of these Call-IDs that begin no earlier than this, and nothing else: they are read from their
+    /// beginning, whatever it is.
+    pub only: Option<HashMap<String, i64>>,
     /// Media is not read: rows say nothing about it, and give way to those that do.
     pub is_brief: bool,
 }
 
 impl Keep {
     fn keeps(&self, call: &Call) -> bool {
+        if let Some(only) = &self.only {
+            return only.get(&call.sip_call_id).is_some_and(|start_ns| call.start_ns >= *start_ns);
+        }
         let is_cut = call.state == CallState::JoinedMidCall
             && call.start_ns <= self.cut_until_ns
             && !self.joined.contains(&call.id);
-        let is_asked = self.only.as_ref().is_none_or(|only| only.contains(&call.sip_call_id));
-        call.start_ns >= self.from_ns && !is_cut && is_asked
+        call.start_ns >= self.from_ns && !is_cut
     }
 }
 
 /// What a reading found beside rows.
 #[derive(Default)]
 pub struct Seen {
-    /// Calls by their Call-ID, with the time of their last packet.
-    pub calls: HashMap<String, (Followed, i64)>,
+    /// Calls by their Call-ID; where there are several, one that is up, or the last.
+    pub calls: HashMap<String, Followed>,
     /// Media of these.
     pub media: HashSet<Media>,
     /// Rows of calls.
@@ -164,7 +167,12 @@ impl Recovered<'_> {
     fn see(&mut self, call: &Call) {
         self.seen.rows += 1;
         self.seen.media.extend(call.streams.iter().map(media_of));
-        self.seen.calls.insert(call.sip_call_id.clone(), (Followed::of(call), call.last_ns));
+        let followed = Followed::of(call);
+        let order = |call: &Followed| (call.is_up, call.last_ns);
+        let seen = self.seen.calls.entry(call.sip_call_id.clone()).or_insert(followed);
+        if order(&followed) > order(seen) {
+            *seen = followed;
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::run::engine::Shared;
 use crate::run::now_ns;
 use crate::run::rows::RowsOut;
 use crate::show::figure;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -213,21 +213,24 @@ impl Reader {
 
     /// Reads the calls that have ended, from the first one's beginning to what is on the disk now.
     fn again(&mut self) -> Option<()> {
-        let (only, from_ns, joined) = self.recovery.change(|state| {
-            let only: HashSet<String> = state.ended.clone();
-            let calls = only.iter().filter_map(|id| state.followed.get(id));
-            let from_ns = calls.clone().map(|call| call.start_ns).min().unwrap_or(self.log.since_ns);
-            (only.clone(), from_ns, calls.filter_map(|call| call.joined).collect())
+        let only: HashMap<String, i64> = self.recovery.change(|state| {
+            let calls = state.ended.iter().filter_map(|id| Some((id.clone(), state.followed.get(id)?.start_ns)));
+            calls.collect()
         });
+        let from_ns = only.values().copied().min().unwrap_or(self.log.since_ns);
         let files = self.segments(from_ns, &Class::ALL)?;
-        let keep = Keep { from_ns, cut_until_ns: i64::MAX, joined, only: Some(only.clone()), is_brief: false };
+        let (joined, asked) = (HashSet::new(), Some(only.clone()));
+        let keep = Keep { from_ns, cut_until_ns: i64::MIN, joined, only: asked, is_brief: false };
         let found = self.read(&files, &keep)?;
         self.recovery.change(|state| {
             state.report.counted.calls += found.rows;
             found.media.iter().for_each(|media| state.know(*media));
-            for id in &only {
+            for id in only.keys() {
                 state.ended.remove(id);
-                state.followed.get_mut(id).into_iter().for_each(|call| call.is_up = false);
+                let last_ns = found.calls.get(id).map_or(i64::MIN, |call| call.last_ns);
+                if let Some(call) = state.followed.get_mut(id) {
+                    (call.is_up, call.last_ns) = (false, call.last_ns.max(last_ns));
+                }
             }
         });
         tracing::info!(
@@ -345,10 +348,10 @@ fn is_busy(shared: &Shared) -> bool {
 
 /// Follows calls that were up at the end of the log, and such as had ended only just; how many were up.
 fn follow_all(state: &mut State, found: &Seen) -> u64 {
-    let end_ns = found.calls.values().map(|(_, last_ns)| *last_ns).max().unwrap_or(i64::MIN);
+    let end_ns = found.calls.values().map(|call| call.last_ns).max().unwrap_or(i64::MIN);
     let mut up = 0;
-    for (id, (call, last_ns)) in &found.calls {
-        if call.is_up || *last_ns >= end_ns.saturating_sub(LINGER_NS) {
+    for (id, call) in &found.calls {
+        if call.is_up || call.last_ns >= end_ns.saturating_sub(LINGER_NS) {
             up += u64::from(call.is_up);
             state.follow(id.clone(), *call);
         }

@@ -6,7 +6,6 @@ use super::reader::{Log, Reader};
 use super::state::{Phase, Recovery};
 use crate::run::config::Settings;
 use crate::run::engine::Shared;
-use crate::run::now_ns;
 use crate::run::rows::RowsOut;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,12 +31,13 @@ pub struct Running {
 }
 
 impl Prepared {
-    /// Looks what there is to recover. None without a packet log or a store, or where the configuration wants none.
-    pub fn of(settings: &Settings, records: bool, stores: bool) -> Option<Prepared> {
-        if !records || !stores || settings.calls.recover.is_zero() {
+    /// Looks what there is to recover, beside a packet log and a store, for a capture that listens since then,
+    /// nanoseconds since 1970. None where the configuration wants none.
+    pub fn of(settings: &Settings, since_ns: i64) -> Option<Prepared> {
+        if settings.calls.recover.is_zero() {
             return None;
         }
-        let (data, since_ns) = (settings.data.folder.clone(), now_ns());
+        let data = settings.data.folder.clone();
         let log = Log::find(&data, settings.calls.recover, settings.record.flush, since_ns);
         let recovery = Arc::new(Recovery::default());
         if let Some(log) = &log {

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use trunkline_calls::limits::LINGER_NS;
 use trunkline_kit::Id;
 use trunkline_kit::metrics::Sample;
 use trunkline_store::row::{Call, CallState, Stream};
@@ -70,6 +71,8 @@ impl Phase {
 pub struct Followed {
     /// When it began, nanoseconds since 1970.
     pub start_ns: i64,
+    /// Its last packet in the log, nanoseconds since 1970.
+    pub last_ns: i64,
     /// Its identifier if it was joined in mid-call.
     pub joined: Option<Id>,
     /// Its end was not seen, and is waited for.
@@ -88,10 +91,17 @@ impl Followed {
         );
         Followed {
             start_ns: call.start_ns,
+            last_ns: call.last_ns,
             joined: is_joined.then_some(call.id),
             is_up: call.end_ns.is_none() && !is_over,
             is_answered: is_joined || call.state == CallState::Answered,
         }
+    }
+
+    /// Whether what begins then under its Call-ID belongs to it: of a call that has ended only stragglers do, what
+    /// comes later is a call of its own.
+    fn reaches(&self, start_ns: i64) -> bool {
+        self.is_up || start_ns <= self.last_ns.saturating_add(LINGER_NS)
     }
 }
 
@@ -147,7 +157,8 @@ pub struct State {
 impl State {
     /// Whether a row of the live capture is the second half of a call that is followed; then its end is noted.
     pub fn takes(&mut self, call: &Call) -> bool {
-        if call.start_ns > self.until_ns || !self.followed.contains_key(&call.sip_call_id) {
+        let followed = self.followed.get(&call.sip_call_id);
+        if call.start_ns > self.until_ns || !followed.is_some_and(|followed| followed.reaches(call.start_ns)) {
             return false;
         }
         self.report.counted.halves += 1;
@@ -241,5 +252,57 @@ impl Recovery {
             samples.push(Sample::gauge(name, help, value));
         }
         samples
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    fn call(state: CallState, start_ns: i64, end_ns: Option<i64>) -> Call {
+        let last_ns = end_ns.unwrap_or(start_ns);
+        Call { sip_call_id: "a".to_owned(), state, start_ns, end_ns, last_ns, ..Call::default() }
+    }
+
+    fn following(call: &Call) -> State {
+        let mut state = State { until_ns: i64::MAX, ..State::default() };
+        state.report.phase = Phase::Following;
+        state.follow(call.sip_call_id.clone(), Followed::of(call));
+        state
+    }
+
+    #[test]
+    fn what_goes_on_under_the_call_id_of_a_call_that_is_up_is_its_second_half() {
+        for (is, is_up) in [(CallState::Answered, true), (CallState::JoinedMidCall, true), (CallState::Ringing, true)] {
+            let mut state = following(&call(is, 0, None));
+            assert_eq!(state.pending().count(), usize::from(is_up));
+            assert!(state.takes(&call(CallState::JoinedMidCall, 3_600 * SECOND, None)), "{is:?}");
+            assert!(state.ended.contains("a"));
+        }
+    }
+
+    /// Exchanges and generators of load use a Call-ID again: what comes after a call's end is no half of it, and a row
+    /// that is left out would be missing until it is read.
+    #[test]
+    fn a_call_id_that_is_used_again_after_a_call_is_another_call() {
+        let over = call(CallState::Redirected, 0, Some(SECOND));
+        let mut state = following(&over);
+        assert_eq!(state.pending().count(), 0);
+        assert!(!state.takes(&call(CallState::Completed, SECOND + LINGER_NS + 1, None)));
+        assert_eq!((state.ended.len(), state.report.counted.halves), (0, 0));
+        // A repeated BYE or INVITE is a straggler.
+        assert!(state.takes(&call(CallState::JoinedMidCall, SECOND + LINGER_NS, None)));
+        assert_eq!((state.ended.len(), state.report.counted.halves), (1, 1));
+    }
+
+    #[test]
+    fn what_begins_after_all_is_recovered_is_no_half() {
+        let mut state = following(&call(CallState::Answered, 0, None));
+        (state.until_ns, state.report.phase) = (5 * SECOND, Phase::Done);
+        assert!(!state.takes(&call(CallState::JoinedMidCall, 6 * SECOND, None)));
+        assert!(state.takes(&call(CallState::JoinedMidCall, 4 * SECOND, None)));
+        assert!(state.ended.is_empty(), "nobody reads it again");
     }
 }
