@@ -102,7 +102,7 @@ impl Recorder {
         let options = Options { whole: Some(mend::whole), sums: Some(INDEX), ..options };
         let (spool, found) = Spool::open(options.clone())?;
         opened.notes = found.notes;
-        opened.notes.extend(noted.err().map(|e| format!("its volumes cannot be noted in the data folder: {e}")));
+        opened.notes.extend(noted);
         let segments = Arc::new(Segments::with_taken(taken));
         let rules = Arc::new(RulesInForce::new(rules));
         Ok((Recorder { spool, segments, rules, options, housekeeping: None, listings, repaired }, opened))
@@ -185,10 +185,15 @@ impl Recorder {
 }
 
 /// The note of which volumes there are.
-fn note(options: &Options) -> std::io::Result<()> {
+fn note(options: &Options) -> Option<String> {
     let folders: Vec<PathBuf> = options.volumes.iter().map(|v| v.path.clone()).collect();
-    let Some(data) = folders.first().cloned() else { return Ok(()) };
-    Volumes { folders, slow: options.slow.clone(), former: Vec::new() }.note(&data)
+    let data = folders.first().cloned()?;
+    let path = data.join(volumes::FILE);
+    match (Volumes { folders, slow: options.slow.clone(), former: Vec::new() }.note_over(&data)) {
+        Ok(None) => None,
+        Ok(Some((why, kept))) => Some(format!("{}: {why}; it is kept as {}", path.display(), kept.display())),
+        Err(e) => Some(format!("{}: its volumes cannot be noted in the data folder: {e}", path.display())),
+    }
 }
 
 /// Repairs a packet log that no living process writes to, or leaves alone what one does.

@@ -37,4 +37,6 @@ pub use shape::{
 };
 pub use spikes::{SPIKES_MAX, Spike, SpikeBound, SpikeSearch, spikes, without};
 pub use tune::{Tune, tune};
-pub use writer::{Counters, Flushed, Full, Options, REFUSALS_TOLD_MAX, Recovered, RedoCheck, Writer, redo_check};
+pub use writer::{
+    Counters, Flushed, Full, Options, REDO_NAMES, REFUSALS_TOLD_MAX, Recovered, RedoCheck, Writer, redo_check,
+};

@@ -21,7 +21,7 @@ use cache::{Headers, Known};
 use pending::Pending;
 use redo::{Piece, Redo};
 
-pub use redo::{Recovered, RedoCheck, redo_check};
+pub use redo::{NAMES as REDO_NAMES, Recovered, RedoCheck, redo_check};
 
 /// Reasons of refused samples that a flush tells; the others are counted.
 pub const REFUSALS_TOLD_MAX: usize = 100;

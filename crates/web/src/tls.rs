@@ -16,6 +16,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use trunkline_kit::date;
+use trunkline_kit::hash::fnv1a;
 
 /// Days for which a certificate of our own holds: what browsers still take of one that was trusted by hand.
 pub const SELF_SIGNED_DAYS: i64 = 800;
@@ -212,6 +213,10 @@ fn load(options: &TlsOptions, provider: &CryptoProvider, now_ns: i64) -> Result<
             {
                 return Ok(certified);
             }
+            if is_damaged(&path) {
+                let what = "is damaged: there is a new certificate, which browsers ask about again";
+                tracing::warn!("web: {} {what}", path.display());
+            }
             let pem = make(names, now_ns)?;
             keep(&path, &pem).map_err(|cause| TlsError::File { path: path.clone(), cause })?;
             certified(&path, pem.as_bytes(), &path, pem.as_bytes(), provider)
@@ -261,7 +266,7 @@ fn warn_if_open(key: &Path) {
 /// Our own certificate and key as kept, if they are for these names and do not end soon.
 fn kept(path: &Path, names: &[String], now_ns: i64) -> Option<Vec<u8>> {
     let pem = read(path).ok()?;
-    let text = std::str::from_utf8(&pem).ok()?;
+    let text = std::str::from_utf8(&pem).ok().filter(|text| is_whole(text))?;
     let until: i64 = header(text, UNTIL)?.parse().ok()?;
     let holds = now_ns.div_euclid(DAY_NS) + RENEWED_DAYS_BEFORE < until;
     (holds && header(text, NAMES)? == names.join(" ")).then_some(pem)
@@ -270,6 +275,26 @@ fn kept(path: &Path, names: &[String], now_ns: i64) -> Option<Vec<u8>> {
 /// Lines before the certificate that say what it is; readers of PEM skip them.
 const UNTIL: &str = "# ends on day (counted from 1970-01-01): ";
 const NAMES: &str = "# names: ";
+/// The first line: a checksum (FNV-1a) of all that follows it. Those of earlier versions have none.
+const CHECK: &str = "# check: ";
+
+/// Whether a file that is there is not as it was written.
+fn is_damaged(path: &Path) -> bool {
+    match read(path) {
+        Ok(pem) => !std::str::from_utf8(&pem).is_ok_and(|text| header(text, UNTIL).is_some() && is_whole(text)),
+        Err(TlsError::File { cause, .. }) => cause.kind() != io::ErrorKind::NotFound,
+        Err(_) => true,
+    }
+}
+
+fn is_whole(text: &str) -> bool {
+    let Some((first, rest)) = text.split_once('\n') else { return false };
+    first.starts_with(UNTIL) || first == check(rest)
+}
+
+fn check(text: &str) -> String {
+    format!("{CHECK}{:016x}", fnv1a(text.as_bytes()))
+}
 
 fn header<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(name))
@@ -293,7 +318,8 @@ fn make(names: &[String], now_ns: i64) -> Result<String, TlsError> {
     let key = rcgen::KeyPair::generate().map_err(failed)?;
     let certificate = params.self_signed(&key).map_err(failed)?;
     let until = today + SELF_SIGNED_DAYS;
-    Ok(format!("{UNTIL}{until}\n{NAMES}{}\n{}{}", names.join(" "), certificate.pem(), key.serialize_pem()))
+    let text = format!("{UNTIL}{until}\n{NAMES}{}\n{}{}", names.join(" "), certificate.pem(), key.serialize_pem());
+    Ok(format!("{}\n{text}", check(&text)))
 }
 
 /// Writes the file beside its place and moves it there, so that it is whole or not there.

@@ -6,7 +6,7 @@
 //! on; what a crash left beyond the cursor is cut off and made again, with the same numbers. Where the disk of the
 //! files fails, the ledger keeps everything, what waits is tried again, and beyond a bound no session begins.
 
-pub(super) mod checkpoint;
+pub mod checkpoint;
 mod cursor;
 mod follow;
 mod series;

@@ -12,7 +12,7 @@ use places::Places;
 pub use spikes::{Despiked, NoSpikes, SpikeShown};
 use std::collections::{HashMap, VecDeque};
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
 use std::sync::{Arc, PoisonError};
@@ -89,6 +89,20 @@ pub(super) struct Keeper {
     troubles: Troubles,
 }
 
+/// Says of redo files that are damaged what that costs: the writer repeats what is whole.
+fn tell_redo(folder: &Path) {
+    for name in rrd::REDO_NAMES {
+        let path = folder.join(name);
+        let what = match std::fs::read(&path).map(|octets| rrd::redo_check(&octets)) {
+            Ok(rrd::RedoCheck::Head) => "its head is damaged",
+            Ok(rrd::RedoCheck::Entry(_)) => "an entry is damaged, and whole ones are behind it",
+            _ => continue,
+        };
+        let lost = "what was being written to round-robin files at the last end is not repeated from there";
+        tracing::error!("graphs: {}: {what}: {lost}", path.display());
+    }
+}
+
 impl Keeper {
     /// Opens what writes files; the journal is followed from the record after `filed` on.
     ///
@@ -101,6 +115,7 @@ impl Keeper {
         filed: u64,
         swept: &Swept,
     ) -> Result<Keeper, OpenError> {
+        tell_redo(&shared.folder);
         let disk = rrd::Folder::open(&shared.folder);
         let disk = disk.map_err(|error| OpenError::Io(shared.folder.display().to_string(), error))?;
         let (writer, recovered) = Writer::open(disk, options).map_err(OpenError::Files)?;

@@ -92,12 +92,31 @@ impl Volumes {
     /// # Errors
     /// What the system says, or a path has a line break in it.
     pub fn note(&self, data: &Path) -> io::Result<()> {
+        self.note_beside(data, &Volumes::of(data).unwrap_or_default())
+    }
+
+    /// The same, where the note that is there may be damaged: that one is put aside, and folders that it still names
+    /// stay noted. What was wrong with it and where it is kept, if so.
+    ///
+    /// # Errors
+    /// As [`Volumes::note`].
+    pub fn note_over(&self, data: &Path) -> io::Result<Option<(String, PathBuf)>> {
+        let (earlier, damage) = Volumes::salvaged(data)?;
+        let note = data.join(FILE);
+        let aside = damage.map(|why| (why, note.with_extension("damaged")));
+        if let Some((_, kept)) = &aside {
+            std::fs::rename(&note, kept)?;
+        }
+        self.note_beside(data, &earlier)?;
+        Ok(aside)
+    }
+
+    fn note_beside(&self, data: &Path, earlier: &Volumes) -> io::Result<()> {
         let absolute = |path: &PathBuf| std::path::absolute(path);
         let folders: Vec<PathBuf> = self.folders.iter().map(absolute).collect::<io::Result<_>>()?;
         let slow = self.slow.as_ref().map(absolute).transpose()?;
         let data_itself = std::path::absolute(data)?;
         let is_used = |p: &Path| p == data_itself || folders.iter().chain(&slow).any(|f| f == p);
-        let earlier = Volumes::of(data).unwrap_or_default();
         let mut former: Vec<PathBuf> = Vec::new();
         for path in self.former.iter().map(PathBuf::as_path).chain(earlier.all()) {
             let path = std::path::absolute(path)?;
@@ -214,7 +233,14 @@ mod tests {
         let (found, _) = Volumes::salvaged(&data).unwrap();
         assert_eq!(found, volumes);
         let kept = found.mend(&data).unwrap();
-        assert_eq!((std::fs::read(kept).unwrap(), Volumes::of(&data).unwrap()), (head, volumes));
+        assert_eq!((std::fs::read(kept).unwrap(), Volumes::of(&data).unwrap()), (head.clone(), volumes.clone()));
+        // A run on the data folder alone: the other folder stays known.
+        std::fs::write(&note, &head).unwrap();
+        let alone = Volumes { folders: vec![data.clone()], ..Volumes::default() };
+        let (_, kept) = alone.note_over(&data).unwrap().unwrap();
+        assert_eq!(std::fs::read(kept).unwrap(), head);
+        assert_eq!(Volumes::of(&data).unwrap(), Volumes { former: vec![other.clone()], ..alone.clone() });
+        assert_eq!(alone.note_over(&data).unwrap(), None);
         for text in [&b""[..], &[0; 40], &whole[..whole.len() - 1], &whole[..30]] {
             std::fs::write(&note, text).unwrap();
             assert!(Volumes::salvaged(&data).unwrap().1.is_some(), "{text:?}");

@@ -30,7 +30,8 @@ use crate::disk::Disk;
 use crate::fault::Fault;
 use crate::shape::{Shape, word};
 
-const NAMES: [&str; 2] = ["redo.0", "redo.1"];
+/// Names of the two files.
+pub const NAMES: [&str; 2] = ["redo.0", "redo.1"];
 const MAGIC: &[u8; 8] = b"TRRDRED2";
 const HEAD_OCTETS: usize = 24;
 const ENTRY_HEAD_OCTETS: usize = 8;

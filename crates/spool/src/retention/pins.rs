@@ -5,14 +5,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
+use trunkline_kit::hash::fnv1a;
 
 use crate::disk::{commit_file, sync_folder_of};
 use crate::name;
 
 /// Pins kept; more are refused.
 pub const PINS_MAX: usize = 10_000;
-/// First line of the file.
-const HEAD: &str = "trunkline pins 1";
+/// First line of the file; of an earlier version, which had no checksum at its end.
+const HEAD: &str = "trunkline pins 2";
+const HEAD_BEFORE: &str = "trunkline pins 1";
+/// Before the checksum (FNV-1a) of all octets before this line, which is the last.
+const CHECK: &str = "check ";
+/// How the file ends that only one process at a time has; once there were pins, it is there.
+const LOCK: &str = "lock";
 /// Stands for all classes.
 const ALL: &str = "*";
 
@@ -57,21 +63,38 @@ impl Pins {
     /// All pins, in the order of their numbers.
     ///
     /// # Errors
-    /// The file cannot be read, or a line of it is no pin: whoever would delete must not go on then.
+    /// The file cannot be read, is gone or damaged: whoever would delete must not go on then.
     pub fn list(&self) -> io::Result<Vec<Pin>> {
+        let lock = name::with(&self.path, LOCK);
+        match self.read()? {
+            Some(pins) => Ok(pins),
+            None if !lock.exists() => Ok(Vec::new()),
+            None => {
+                let what = "it is gone, and what was pinned is not known: pin it again, or remove";
+                Err(self.wrong(&format!("{what} {} if there is nothing to pin", lock.display())))
+            }
+        }
+    }
+
+    /// What the file says; none if there is none.
+    fn read(&self) -> io::Result<Option<Vec<Pin>>> {
         let text = match std::fs::read_to_string(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => return Err(self.wrong("it is no text")),
             text => text?,
         };
-        let wrong = |number: usize| {
-            let text = format!("{}: line {} is no pin", self.path.display(), number + 1);
-            io::Error::new(io::ErrorKind::InvalidData, text)
+        let line = |number: usize| self.wrong(&format!("line {} is no pin", number + 1));
+        let text = match text.lines().next() {
+            Some(HEAD) => checked(&text).ok_or_else(|| self.wrong("its checksum is wrong"))?,
+            Some(HEAD_BEFORE) => &text,
+            _ => return Err(line(0)),
         };
-        let mut lines = text.lines().enumerate();
-        if lines.next().is_none_or(|(_, line)| line != HEAD) {
-            return Err(wrong(0));
-        }
-        lines.map(|(number, line)| parse(line).ok_or_else(|| wrong(number))).collect()
+        let lines = text.lines().enumerate().skip(1);
+        lines.map(|(number, text)| parse(text).ok_or_else(|| line(number))).collect::<io::Result<_>>().map(Some)
+    }
+
+    fn wrong(&self, what: &str) -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidData, format!("{}: {what}", self.path.display()))
     }
 
     /// Pins a range of time, of one class or all.
@@ -110,15 +133,16 @@ impl Pins {
     /// Changes the file while no other process does.
     fn change<T>(&self, change: impl FnOnce(&mut Vec<Pin>) -> io::Result<T>) -> io::Result<T> {
         std::fs::create_dir_all(self.path.parent().unwrap_or(Path::new(".")))?;
-        let lock = OpenOptions::new().write(true).create(true).truncate(false).open(name::with(&self.path, "lock"))?;
+        let lock = OpenOptions::new().write(true).create(true).truncate(false).open(name::with(&self.path, LOCK))?;
         rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
-        let mut pins = self.list()?;
+        let mut pins = self.read()?.unwrap_or_default();
         let changed = change(&mut pins)?;
         let lines = pins.iter().map(|p| {
             let class = p.class.as_deref().unwrap_or(ALL);
             format!("{} {} {} {class} {}\n", p.id, p.span_ns.0, p.span_ns.1, p.note)
         });
         let text = lines.fold(format!("{HEAD}\n"), |text, line| text + &line);
+        let text = format!("{text}{CHECK}{:016x}\n", fnv1a(text.as_bytes()));
         commit_file(&self.path, text.as_bytes())?;
         sync_folder_of(&self.path)?;
         Ok(changed)
@@ -149,6 +173,13 @@ impl Pinned {
         let next = self.0.partition_point(|pinned| pinned.1 < span_ns.0);
         self.0.get(next).is_some_and(|pinned| pinned.0 <= span_ns.1)
     }
+}
+
+/// What stands before the checksum, if it fits.
+fn checked(text: &str) -> Option<&str> {
+    let (body, check) = text.rsplit_once(CHECK)?;
+    let check = u64::from_str_radix(check.strip_suffix('\n')?, 16).ok()?;
+    (body.ends_with('\n') && check == fnv1a(body.as_bytes())).then_some(body)
 }
 
 fn parse(line: &str) -> Option<Pin> {
@@ -210,9 +241,33 @@ mod tests {
     fn a_damaged_file_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pins");
-        for text in ["", "trunkline pins 1\n1 2 x * \n", "trunkline pins 1\n1 2", "other\n"] {
+        for text in ["", "trunkline pins 1\n1 2 x * \n", "trunkline pins 1\n1 2", "other\n", "trunkline pins 2\n"] {
             std::fs::write(&path, text).unwrap();
             assert!(Pins::new(&path).list().is_err(), "{text:?}");
         }
+        std::fs::write(&path, "trunkline pins 1\n1 2 3 * kept\n").unwrap();
+        assert_eq!(Pins::new(&path).list().unwrap().len(), 1, "of an earlier version");
+    }
+
+    #[test]
+    fn any_flip_and_any_cut_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pins");
+        let pins = Pins::new(&path);
+        pins.pin(Some("sip"), (10, 20), "court order").unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x10;
+            for damaged in [&damaged, &whole[..at]] {
+                std::fs::write(&path, damaged).unwrap();
+                let error = pins.list().unwrap_err();
+                assert!(error.to_string().contains("pins: "), "octet {at}: {error}");
+            }
+        }
+        std::fs::remove_file(&path).unwrap();
+        assert!(pins.list().unwrap_err().to_string().contains("it is gone"));
+        pins.pin(None, (1, 2), "again").unwrap();
+        assert_eq!(pins.list().unwrap().len(), 1);
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use trunkline_kit::Id;
 use trunkline_store::backend::sqlite::sums::{self, AFTER_NS, Contents, seal_days, verify};
 use trunkline_store::row::*;
-use trunkline_store::{Access, Store};
+use trunkline_store::{Access, Query, Store};
 
 /// 2026-11-20.
 const DAY: i64 = 1_795_132_800_000_000_000;
@@ -63,6 +63,23 @@ fn a_flip_in_a_row_is_found() {
     assert!(matches!(verify(&file, true).unwrap().contents, Contents::Damaged(_)));
     std::fs::write(sums::path(&file), b"x").unwrap();
     assert_eq!(verify(&file, true).unwrap().contents, Contents::SumsDamaged);
+}
+
+/// A day that was emptied is no day without calls, and nobody begins it anew.
+#[test]
+fn a_day_that_was_emptied_is_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = sealed(folder.path());
+    OpenOptions::new().write(true).open(&file).unwrap().set_len(0).unwrap();
+    let store = Store::open(folder.path(), Access::Read).unwrap();
+    let page = store.calls(&Query::default()).unwrap();
+    assert!(page.rows.is_empty() && page.skipped[0].why.contains("it is empty, and was not"), "{:?}", page.skipped);
+    let mut store = Store::open(folder.path(), Access::Write).unwrap();
+    store.write(&Rows { calls: vec![call(DAY)], ..Rows::default() }).unwrap();
+    store.commit().unwrap();
+    assert_eq!(store.written().refused, 1);
+    assert!(store.skipped()[0].why.contains("2026-11-20.sqlite: damaged: it is empty"), "{:?}", store.skipped());
+    assert_eq!(std::fs::metadata(&file).unwrap().len(), 0);
 }
 
 /// Rows that come late, by a run or by reading a capture, and an upgrade: the checksums are gone before, and made

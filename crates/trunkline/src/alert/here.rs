@@ -83,7 +83,8 @@ impl Running {
         std::fs::create_dir_all(rules::folder(&data)).map_err(|e| failed(&format!("{}: {e}", folder.display())))?;
         let read = rules::load(&places, &data).map_err(|wrong| failed(&wrong))?;
         tracing::info!(rules = read.rules.len(), channels = read.channels.len(), "alerts: rules are looked at");
-        let alerts = Alerts::start(&folder, read).map_err(|fault| failed(&fault))?;
+        let opened = Alerts::start(&folder, read);
+        let alerts = opened.map_err(|fault| failed(&format!("{}: {fault}", folder.display())))?;
         let (alerts, fed) = (Arc::new(alerts), Arc::<Fed>::default());
         let path = socket(&data);
         let again = move || rules::load(&places, &data).map_err(|wrong| wrong.to_string());

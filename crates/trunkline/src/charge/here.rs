@@ -27,8 +27,6 @@ enum Place {
     Alone(Box<Mutex<Node>>),
     /// One of several.
     Seat(Seat),
-    /// None: its ledger is damaged, and a person decides how it goes on.
-    Stopped(String),
 }
 
 /// Totals and levels for the status line.
@@ -57,11 +55,6 @@ impl Running {
         Running { place: Place::Seat(seat), records, rows: Mutex::default() }
     }
 
-    /// No node, as its ledger is damaged: what runs beside it goes on.
-    pub fn stopped(why: String) -> Self {
-        Running { place: Place::Stopped(why), records: None, rows: Mutex::default() }
-    }
-
     /// Begins to bring rows of its records into the store, where it makes some and they are wanted.
     ///
     /// # Errors
@@ -77,7 +70,6 @@ impl Running {
         match &self.place {
             Place::Alone(node) => Some(does(&mut node.lock().unwrap_or_else(PoisonError::into_inner))),
             Place::Seat(seat) => seat.node().as_mut().map(does),
-            Place::Stopped(_) => None,
         }
     }
 
@@ -135,7 +127,7 @@ impl Running {
             samples
         });
         let seat = match &self.place {
-            Place::Alone(_) | Place::Stopped(_) => Vec::new(),
+            Place::Alone(_) => Vec::new(),
             Place::Seat(seat) => of_seat(seat, served.is_some()),
         };
         [served.unwrap_or_default(), seat]
@@ -164,7 +156,6 @@ impl Running {
     pub fn failure(&self) -> Option<String> {
         match &self.place {
             Place::Alone(_) => self.with(|node| node.failure()).flatten(),
-            Place::Stopped(why) => Some(why.clone()),
             Place::Seat(seat) => seat.failure(),
         }
     }
@@ -178,18 +169,13 @@ impl Running {
         }
     }
 
-    /// Whether it never began, as its ledger is damaged.
-    pub fn is_stopped(&self) -> bool {
-        matches!(self.place, Place::Stopped(_))
-    }
-
     /// Ends it: what came is answered.
     ///
     /// # Errors
     /// Threads of it failed.
     pub fn stop(&self) -> Result<(), ThreadsFailed> {
         match &self.place {
-            Place::Alone(_) | Place::Stopped(_) => {
+            Place::Alone(_) => {
                 let stopped = self.with(Node::stop).unwrap_or(Ok(()));
                 // What the records wrote last is brought, too.
                 drop(self.rows.lock().unwrap_or_else(PoisonError::into_inner).take());

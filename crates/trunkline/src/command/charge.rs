@@ -9,7 +9,7 @@ pub mod load;
 mod operate;
 pub mod place;
 mod rate_calls;
-mod records;
+pub mod records;
 mod refused;
 mod repair;
 mod send;

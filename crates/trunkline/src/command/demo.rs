@@ -11,6 +11,7 @@ use crate::run::charging::charging_node;
 use crate::run::log;
 use crate::run::now_ns;
 use crate::run::service::{Beside, Listening, Service};
+use crate::run::stopped::or_stopped;
 use crate::run::view::View;
 use crate::show::figure;
 use crate::stop::Stop;
@@ -77,13 +78,16 @@ impl Demo {
             &settings.directory,
             &settings.data.folder,
         )?;
-        let charging = charging.map(|prepared| charging_node(prepared, &settings)).transpose()?;
+        let mut stopped = Vec::new();
+        let charging = charging.map(|prepared| charging_node(prepared, &settings));
+        let charging = or_stopped("charging stays", charging, &mut stopped);
         demo::templates_and_rules(folder.path()).map_err(|e| Failure::Failed(format!("the demonstration: {e}")))?;
-        let graphs = Some(graph::here::Running::start(&settings.graph, folder.path(), EchoSockets::open())?);
-        let alerts = Some(alert::here::Running::start(&settings.alert, folder.path())?);
+        let graphs = graph::here::Running::start(&settings.graph, folder.path(), EchoSockets::open());
+        let graphs = or_stopped("graphs stay", Some(graphs), &mut stopped);
+        let alerts = alert::here::Running::start(&settings.alert, folder.path());
+        let alerts = or_stopped("alerts stay", Some(alerts), &mut stopped);
         let cache = configured::open(&settings.cache)?;
-        let mut service =
-            Service::on(&settings, listening, Beside { cache, charging, graphs, alerts, stopped: Vec::new() })?;
+        let mut service = Service::on(&settings, listening, Beside { cache, charging, graphs, alerts, stopped })?;
         service.show(&settings, "demo");
         let graphs = service.view().graphs().map(graph::here::Running::handle);
         let mut farm = graphs.map(|graphs| Farming::start(graphs, self.seed, now_ns() / 1_000_000)).transpose()?;

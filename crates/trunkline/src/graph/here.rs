@@ -65,7 +65,7 @@ impl Running {
     /// What could not be opened, with what to do about it.
     pub fn start(settings: &Graph, data: &Path, echo: EchoSockets) -> Result<Running, Failure> {
         let graphs = Graphs::open_with(&folder(data), &options(settings), echo);
-        let graphs = graphs.map_err(|e| Failure::Failed(format!("graphs: {e}")))?;
+        let graphs = graphs.map_err(|e| Failure::Failed(format!("graphs: {}: {e}", folder(data).display())))?;
         let (handle, path) = (graphs.handle().clone(), socket(data));
         if settings.own_device {
             handle.be_a_device().map_err(|e| Failure::Failed(format!("graphs: the program as a device: {e}")))?;

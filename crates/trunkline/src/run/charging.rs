@@ -38,14 +38,7 @@ pub fn charging_node(
     settings: &Settings,
 ) -> Result<charge::here::Running, Failure> {
     let cdr = cdr_of(settings);
-    let node = match charge::configured::start(prepared, &settings.charge, &cdr, &settings.data.folder) {
-        Ok(node) => node,
-        Err(Failure::Damaged(why)) => {
-            tracing::error!("charging stays stopped: {why}");
-            return Ok(charge::here::Running::stopped(why));
-        }
-        Err(other) => return Err(other),
-    };
+    let node = charge::configured::start(prepared, &settings.charge, &cdr, &settings.data.folder)?;
     for line in charge::configured::told(&settings.charge, &settings.charge_gtpp, &node) {
         tracing::info!("charging: {line}");
     }

@@ -18,7 +18,7 @@ pub mod service;
 pub mod socket;
 pub mod standing;
 pub mod status;
-mod stopped;
+pub mod stopped;
 pub mod view;
 
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -3,6 +3,7 @@
 use super::config::{self, Classes, Settings};
 use crate::failure::Failure;
 use crate::show::figure;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trunkline_record::job::{Keep, News};
 use trunkline_record::{Class, ClassRules, Recorder, Rules, Snap};
@@ -98,12 +99,34 @@ fn tell_repaired(repaired: &Repaired) {
     for path in &repaired.discarded {
         tracing::warn!("left by a crash without one whole packet, removed: {}", path.display());
     }
+    for path in abandoned(&repaired.orphans) {
+        tracing::error!("{}: an index alone, removed: its segment is gone, and nobody deleted it here", path.display());
+    }
     for (path, why) in &repaired.left {
         tracing::error!("left by a crash and not repaired: {}: {why}", path.display());
     }
     if repaired.cut_octets > 0 {
         tracing::warn!(octets = repaired.cut_octets, "packets that were being written when it crashed are lost");
     }
+}
+
+/// Indexes whose segments are gone, but for those whose deletion a crash cut off: then the segment is renamed.
+fn abandoned(orphans: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
+    let is_deleted = |index: &Path| {
+        let of = format!("{}.", index.with_extension("").display());
+        let mut renamed = orphans.iter().map(|path| path.to_string_lossy()).filter(|path| path.ends_with(".gone"));
+        renamed.any(|path| path.starts_with(&of))
+    };
+    let is_index = |path: &&PathBuf| path.extension().is_some_and(|end| end == "idx");
+    orphans.iter().filter(is_index).filter(move |path| !is_deleted(path))
+}
+
+#[test]
+fn an_index_alone_is_told_but_where_a_deletion_was_cut_off() {
+    let paths =
+        ["s/11-0.idx", "s/12-0.idx", "s/12-0.pcapng.gone", "s/13-0.idx.part", "s/14-0.1.idx"].map(PathBuf::from);
+    let told: Vec<_> = abandoned(&paths).collect();
+    assert_eq!(told, [&paths[0], &paths[4]]);
 }
 
 fn options(settings: &Settings) -> Options {

@@ -79,6 +79,8 @@ pub struct Report {
     pub error: Option<String>,
     /// Why the journal cannot be written.
     pub journal_error: Option<String>,
+    /// Days whose rows the store refused since the start, with their files, and why.
+    pub refused: Option<String>,
 }
 
 #[derive(Default)]
@@ -237,6 +239,8 @@ trait Target: Send {
     fn commit(&mut self) -> Result<(), String>;
     /// Rows that it refused for good.
     fn refused(&self) -> u64;
+    /// Of which days, and why.
+    fn why_refused(&self) -> String;
 }
 
 impl Target for Store {
@@ -250,6 +254,11 @@ impl Target for Store {
 
     fn refused(&self) -> u64 {
         self.written().refused
+    }
+
+    fn why_refused(&self) -> String {
+        let days: Vec<String> = self.skipped().into_iter().map(|day| day.why).collect();
+        days.join("; ")
     }
 }
 
@@ -428,6 +437,9 @@ impl<T: Target> Writer<T> {
             state.gone(rows);
             let report = &mut state.report;
             let refused_now = refused.saturating_sub(report.counters.refused);
+            if refused_now > 0 {
+                refuse(report, refused_now, self.store.why_refused());
+            }
             report.counters.written += (rows as u64 + taken).saturating_sub(refused_now);
             report.counters.refused = refused;
             report.counters.commits += 1;
@@ -533,6 +545,14 @@ fn lose(writing: &Writing, rows: &Rows) {
         state.gone(rows.count());
         state.report.counters.lost += rows.count() as u64;
     });
+}
+
+/// Rows were refused: told once for the same days, and until the end no run is healthy that lost them.
+fn refuse(report: &mut Report, rows: u64, why: String) {
+    if report.refused.as_ref() != Some(&why) {
+        tracing::error!(rows, "rows are not stored, as their day cannot be written: {why}");
+    }
+    report.refused = Some(why);
 }
 
 /// False: it was not done.

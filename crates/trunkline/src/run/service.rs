@@ -139,15 +139,16 @@ impl Service {
         let charging = match ready {
             Some(ready) => {
                 charge::configured::try_doors(&settings.charge, &settings.charge_gtpp)?;
-                Some(charging_seat(ready, settings)?)
+                Some(charging_seat(ready, settings))
             }
-            None => charging.map(|prepared| charging_node(prepared, settings)).transpose()?,
+            None => charging.map(|prepared| charging_node(prepared, settings)),
         };
         let mut stopped = Vec::new();
+        let charging = or_stopped("charging stays", charging, &mut stopped);
         let graphs = echo.map(|echo| graph::here::Running::start(&settings.graph, folder, echo));
-        let graphs = or_stopped("graphs", graphs, &mut stopped);
+        let graphs = or_stopped("graphs stay", graphs, &mut stopped);
         let alerts = settings.alert.enabled.then(|| alert::here::Running::start(&settings.alert, folder));
-        let alerts = or_stopped("alerts", alerts, &mut stopped);
+        let alerts = or_stopped("alerts stay", alerts, &mut stopped);
         let mut service = Service::on(settings, listening, Beside { cache, charging, graphs, alerts, stopped })?;
         service.only = Some(only);
         let view = Arc::clone(&service.view);
@@ -161,11 +162,11 @@ impl Service {
             let page = move || Page { samples: view.samples(), unhealthy: view.unhealthy() };
             service.metrics = Some(bound.serve(page).map_err(no_thread)?);
         }
-        if let Some(bound) = web {
-            let handle = serve::serve(bound, settings, Arc::new(Here::new(view, "live")), None)?;
-            serve::announce_in_log(&handle);
-            service.web = Some(handle);
-        }
+        let web = web.map(|bound| serve::serve(bound, settings, Arc::new(Here::new(Arc::clone(&view), "live")), None));
+        let mut stopped = Vec::new();
+        service.web = or_stopped("the web stays", web, &mut stopped);
+        service.web.iter().for_each(serve::announce_in_log);
+        view.stays_stopped(stopped);
         Ok(service)
     }
 
@@ -235,8 +236,8 @@ impl Service {
         let interfaces = names.lanes.iter().map(|(interface, _)| interface.clone()).collect();
         let view = View::new(&engine, recorder.clone(), Arc::clone(&bursts), Arc::clone(&cards), interfaces);
         let view = view.with_cache(cache).with_charging(charging).with_graphs(graphs).with_alerts(alerts);
-        let view = view.with_recovery(seen).with_stopped(stopped);
-        let view = Arc::new(view);
+        let view = Arc::new(view.with_recovery(seen));
+        view.stays_stopped(stopped);
         if let Some(graphs) = view.graphs() {
             let seen = Arc::downgrade(&view);
             graphs.give_own(move || seen.upgrade().map(|view| view.samples()).unwrap_or_default());
@@ -324,10 +325,9 @@ impl Service {
         }
         if let Some(charging) = self.view.charging() {
             troubles.extend(charging.stop().err().map(|failed| format!("charging: {failed}")));
-            let what = if charging.is_stopped() { "it stayed stopped" } else { "the ledger cannot be written" };
-            troubles.extend(charging.failure().map(|why| format!("charging: {what}: {why}")));
+            troubles.extend(charging.failure().map(|why| format!("charging: the ledger cannot be written: {why}")));
         }
-        troubles.extend(self.view.stopped().iter().cloned());
+        troubles.extend(self.view.stopped());
         if let Some(graphs) = self.view.graphs() {
             troubles.extend(graphs.failure().map(|why| format!("graphs: {why}")));
             graphs.stop();
@@ -531,7 +531,7 @@ fn open_journal(folder: &Path) -> Option<Journal> {
     }
     if let Some(aside) = &found.aside {
         tracing::error!(
-            "{}: rows that another version left waiting; that version can still store them",
+            "{}: a journal of rows with the head of another version, or a damaged one: what waits in it is not stored",
             aside.display()
         );
     }

@@ -11,8 +11,8 @@ pub fn or_stopped<T>(job: &str, started: Option<Result<T, Failure>>, stopped: &m
     match started? {
         Ok(job) => Some(job),
         Err(Failure::Usage(why) | Failure::Failed(why) | Failure::Damaged(why)) => {
-            tracing::error!("{job} stay stopped, the other jobs go on: {why}");
-            stopped.push(format!("{job} stay stopped: {why}"));
+            tracing::error!("{job} stopped, the other jobs go on: {why}");
+            stopped.push(format!("{job} stopped: {why}"));
             None
         }
         Err(Failure::NobodyReads) => None,

@@ -41,7 +41,7 @@ pub struct View {
     /// Recovery of calls of before the start, where there is any.
     recovery: Option<Arc<Recovery>>,
     /// Jobs that could not be started, and why.
-    stopped: Vec<String>,
+    stopped: Mutex<Vec<String>>,
     /// The packet log's last statistics, when it is closed.
     closed: Mutex<Option<Closed>>,
     begun: Instant,
@@ -70,7 +70,7 @@ impl View {
             graphs: None,
             alerts: None,
             recovery: None,
-            stopped: Vec::new(),
+            stopped: Mutex::default(),
             closed: Mutex::default(),
             begun: Instant::now(),
             since_ns: super::now_ns(),
@@ -123,14 +123,14 @@ impl View {
         View { recovery, ..self }
     }
 
-    /// The same with jobs that could not be started, and why.
-    pub fn with_stopped(self, stopped: Vec<String>) -> Self {
-        View { stopped, ..self }
+    /// These jobs could not be started, and why.
+    pub fn stays_stopped(&self, jobs: Vec<String>) {
+        self.stopped.lock().unwrap_or_else(PoisonError::into_inner).extend(jobs);
     }
 
     /// Jobs that could not be started, and why.
-    pub fn stopped(&self) -> &[String] {
-        &self.stopped
+    pub fn stopped(&self) -> Vec<String> {
+        self.stopped.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The packet log is closed, and this was the last of it.
@@ -284,7 +284,7 @@ impl View {
     pub fn unhealthy(&self) -> Vec<String> {
         let stopped = |why| format!("charging answers nothing any more: {why}");
         let mut lines: Vec<String> = self.charging.iter().filter_map(Charging::failure).map(stopped).collect();
-        lines.extend(self.stopped.iter().cloned());
+        lines.extend(self.stopped());
         lines.extend(self.charging.iter().flat_map(Charging::troubles));
         lines.extend(self.graphs.iter().flat_map(Graphs::troubles));
         lines.extend(self.alerts.iter().flat_map(Alerts::troubles));
@@ -303,6 +303,8 @@ impl View {
         lines.extend(self.shared.gather_report().failed);
         let writing = self.writing.report();
         lines.extend(writing.error.map(|error| format!("store: {error}")));
+        let refused = |why| format!("store: rows are not stored, as their day cannot be written: {why}");
+        lines.extend(writing.refused.map(refused));
         let checkpoint = self.recovery.iter().filter_map(|recovery| recovery.report().error);
         lines.extend(checkpoint.map(|error| format!("checkpoint of calls: {error}")));
         lines.extend(writing.journal_error.map(|error| format!("journal of rows: {error}")));

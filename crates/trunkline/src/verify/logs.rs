@@ -11,6 +11,12 @@ pub fn is_segment(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "log") && stem.len() == 20 && stem.bytes().all(|o| o.is_ascii_digit())
 }
 
+/// Whether a folder with such a file has a log: one whose segments are gone has its mark or snapshots still.
+pub fn is_part(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    is_segment(path) || name.ends_with(".snapshot") || name == "durable"
+}
+
 /// Whether it is a file of a log.
 pub fn is_of_log(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();

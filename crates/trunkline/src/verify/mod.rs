@@ -91,6 +91,8 @@ enum What {
     /// A folder with an append-only log.
     Log(PathBuf),
     Single(PathBuf),
+    /// An index whose segment is gone.
+    Orphan(PathBuf),
     /// The packet log cannot be listed on all its volumes.
     Unlisted(String),
 }
@@ -102,6 +104,7 @@ impl Found {
             What::Segment(file) => packets::check(file, deep),
             What::Log(folder) => logs::check(data, folder),
             What::Single(path) => single::check(path, deep),
+            What::Orphan(path) => packets::orphan(path),
             What::Unlisted(why) => Item::new("packet log", &data.join("packets"), "").unreadable(why),
         }
     }
@@ -118,6 +121,7 @@ pub fn files(data: &Path) -> io::Result<Vec<Found>> {
         Ok(segments) => segments.into_iter().map(|file| Found::new(What::Segment(Box::new(file)))).collect(),
         Err(e) => vec![Found { what: What::Unlisted(e.to_string()), octets: 0 }],
     };
+    found.extend(packets::orphans(data).unwrap_or_default().into_iter().map(|path| Found::new(What::Orphan(path))));
     singles.retain(|path| !packets::is_of_segment(data, path));
     singles.sort();
     logs.sort();
@@ -138,7 +142,7 @@ fn walk(folder: &Path, singles: &mut Vec<PathBuf>, logs: &mut Vec<PathBuf>) -> i
             files.push(path);
         }
     }
-    if files.iter().any(|path| logs::is_segment(path)) {
+    if files.iter().any(|path| logs::is_part(path)) {
         files.retain(|path| !logs::is_of_log(path));
         logs.push(folder.to_path_buf());
     }
@@ -151,7 +155,7 @@ impl Found {
         let of = |path: &Path| std::fs::metadata(path).map_or(0, |m| m.len());
         let octets = match &what {
             What::Segment(file) => of(&file.path),
-            What::Single(path) => of(path),
+            What::Single(path) | What::Orphan(path) => of(path),
             What::Log(folder) => std::fs::read_dir(folder)
                 .map_or(0, |files| files.flatten().filter_map(|f| f.metadata().ok()).map(|m| m.len()).sum()),
             What::Unlisted(_) => 0,

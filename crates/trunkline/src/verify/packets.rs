@@ -3,7 +3,7 @@
 use super::Item;
 use crate::show::figure;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use trunkline_kit::sums::{Compared, Origin};
 use trunkline_record::Class;
 use trunkline_record::index::Span;
@@ -21,6 +21,38 @@ pub fn is_of_segment(data: &Path, path: &Path) -> bool {
     let in_log = path.strip_prefix(data.join(FOLDER)).is_ok_and(|rest| rest.components().count() > 1);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     in_log && [".idx", ".pcapng", ".pcapng.zst", ".pcapng.part"].iter().any(|end| name.ends_with(end))
+}
+
+/// Indexes on all volumes whose segments are gone.
+pub fn orphans(data: &Path) -> io::Result<Vec<PathBuf>> {
+    let (volumes, _) = Volumes::salvaged(data)?;
+    let (mut found, mut folders) = (Vec::new(), volumes.all().map(|at| at.join(FOLDER)).collect::<Vec<_>>());
+    while let Some(folder) = folders.pop() {
+        // A volume that is not there now: its segments are told as unlisted.
+        let Ok(entries) = std::fs::read_dir(folder) else { continue };
+        for entry in entries {
+            let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() && is_orphan(&path) {
+                found.push(path);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether it is an index without a segment, in whichever state.
+fn is_orphan(path: &Path) -> bool {
+    let has = |end: &str| path.with_extension(end).exists();
+    let is_index = path.extension().is_some_and(|end| end == "idx");
+    // What leaves meanwhile takes its index along: looked at last.
+    is_index && !["pcapng", "pcapng.zst", "pcapng.part"].into_iter().any(has) && path.exists()
+}
+
+/// Tells of an index whose segment is gone.
+pub fn orphan(path: &Path) -> Item {
+    Item::new("segment", path, "whether it is there").fault("there is its index alone: the segment is gone")
 }
 
 /// Checks a segment and its index.

@@ -2,11 +2,14 @@
 
 use super::packets::places;
 use super::{HEAD_OCTETS, Item};
+use crate::command::charge::records;
+use crate::run::recover::checkpoint::{Checkpoint, Found};
 use crate::show::figure;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use trunkline_charge::job::witness;
+use trunkline_charge::job::records::checkpoint;
+use trunkline_charge::job::{received_witness, witness};
 use trunkline_commit::Folder;
 use trunkline_record::job::{PINS, Volumes, volumes};
 use trunkline_rrd::{RedoCheck, RrdFile, redo_check};
@@ -38,6 +41,8 @@ pub fn check(path: &Path, deep: bool) -> Item {
         _ if path.extension().is_some_and(|e| e == "rrd") => round_robin(path),
         "redo.0" | "redo.1" => redo(path),
         "rows.journal" => rows(path),
+        "calls.checkpoint" => calls(path),
+        _ if name.ends_with(".sums") => Item::new("sums of a day", path, "its day").fault("the day is gone"),
         _ if name.ends_with(".damaged") => {
             Item::new("damaged file", path, "").left_out("a repair kept it; it is not used any more")
         }
@@ -45,7 +50,8 @@ pub fn check(path: &Path, deep: bool) -> Item {
         _ if folder.ends_with("rules") || folder.ends_with("templates") => {
             Item::new("settings", path, "").left_out("written by people: its job reads it when it starts")
         }
-        "cursor" if folder.ends_with("charge/cdr") => cursor(path, folder),
+        "cursor" | "checkpoint" if folder.parent().is_some_and(|at| at.ends_with("charge")) => beside(path, &name),
+        _ if path.extension().is_some_and(|e| e == "ber") => charged(path),
         _ => Item::new("file", path, "").left_out("there is no check for this kind of file"),
     }
 }
@@ -129,8 +135,11 @@ fn rows(path: &Path) -> Item {
         Ok(octets) => octets,
         Err(e) => return item.unreadable(e),
     };
+    if octets.is_empty() {
+        return Item::new("journal of rows", path, "").left_out("it was never written");
+    }
     if octets.iter().all(|o| *o == 0) {
-        return item;
+        return item.fault("nothing but zeros: rows that waited in it are gone");
     }
     if !octets.starts_with(&journal::head()) {
         let why = "its head is of another version of the program, or damaged: the next start puts it aside";
@@ -151,12 +160,37 @@ fn rows(path: &Path) -> Item {
     item
 }
 
-/// How far charging records are.
-fn cursor(path: &Path, folder: &Path) -> Item {
-    let item = Item::new("cursor", path, "its checksum");
-    match Folder::beside(folder) {
+/// How far charging records are, made or received, and what of them is open.
+fn beside(path: &Path, name: &str) -> Item {
+    let (kind, folder) = (if name == "cursor" { "cursor" } else { "checkpoint" }, path.parent().unwrap_or(path));
+    let item = Item::new(kind, path, "its checksum");
+    let disk = match Folder::beside(folder) {
+        Ok(disk) => disk,
+        Err(e) => return item.unreadable(e),
+    };
+    item.faults(match name {
+        "checkpoint" => checkpoint::load(&disk).err(),
+        _ if folder.ends_with("received") => received_witness(&disk).err(),
+        _ => witness(&disk).err(),
+    })
+}
+
+/// A file of charging records that was closed.
+fn charged(path: &Path) -> Item {
+    let item = Item::new("charging records", path, "header, every record's form");
+    match std::fs::read(path) {
         Err(e) => item.unreadable(e),
-        Ok(disk) => item.faults(witness(&disk).err().map(|e| e.to_string())),
+        Ok(octets) => item.faults(records::unsound(&octets)).left_out("values: the format has no checksums"),
+    }
+}
+
+/// From where calls are recovered.
+fn calls(path: &Path) -> Item {
+    let item = Item::new("checkpoint of calls", path, "its checksum");
+    // Its folder is that of what waits, in the data folder.
+    match path.parent().and_then(Path::parent).map(Checkpoint::load) {
+        Some(Found::Damaged(why)) => item.fault(why),
+        _ => item,
     }
 }
 

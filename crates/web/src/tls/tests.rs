@@ -109,6 +109,19 @@ fn it_is_made_anew_before_it_ends_for_other_names_and_when_damaged() {
         let made = Tls::open(other.clone(), later).unwrap();
         assert_ne!(made.fingerprint(), named.fingerprint());
     }
+    // A flip that leaves PEM and key readable is one, too.
+    let whole = fs::read(&path).unwrap();
+    let kept = Tls::open(other.clone(), later).unwrap().fingerprint();
+    for at in (0..whole.len()).step_by(41) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        fs::write(&path, damaged).unwrap();
+        assert_ne!(Tls::open(other.clone(), later).unwrap().fingerprint(), kept, "octet {at}");
+    }
+    // One of an earlier version has no checksum, and is kept.
+    let text = String::from_utf8(whole).unwrap();
+    fs::write(&path, text.split_once('\n').unwrap().1).unwrap();
+    assert_eq!(Tls::open(other, later).unwrap().fingerprint(), kept);
 }
 
 #[test]

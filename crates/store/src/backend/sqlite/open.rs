@@ -96,6 +96,9 @@ fn prepare(conn: &Connection, path: &Path, access: Access) -> rusqlite::Result<R
         Err(e) => return Ok(Err(e)),
     };
     let fresh = version.is_none();
+    if fresh && sums::was_emptied(path) {
+        return Ok(Err(emptied(path)));
+    }
     // With a log every page is written twice, into the log and into the file; with a journal only those are that were
     // there before, which are few where all is new. Either survives a crash.
     if fresh && access == Access::Load {
@@ -196,7 +199,15 @@ pub fn to_read(path: &Path) -> Result<Option<(Connection, i64)>, StoreError> {
         other => other?,
     };
     let version = check(&conn, path).map_err(|e| error(path, e))??;
+    if version.is_none() && sums::was_emptied(path) {
+        return Err(emptied(path));
+    }
     Ok(version.map(|version| (conn, version)))
+}
+
+/// A day that was over and had rows is not begun anew.
+fn emptied(path: &Path) -> StoreError {
+    StoreError::Day { path: path.to_owned(), cause: "damaged: it is empty, and was not".to_owned() }
 }
 
 /// A file of ours for checks of its pages; a day whose version is not known is read, too.

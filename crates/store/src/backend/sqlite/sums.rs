@@ -133,6 +133,11 @@ pub fn verify(file: &Path, deep: bool) -> Result<Verified, StoreError> {
     }
 }
 
+/// Whether a day that holds nothing held something when it got its checksums.
+pub fn was_emptied(file: &Path) -> bool {
+    matches!(contents(file), Ok(Contents::Damaged(_)))
+}
+
 fn contents(file: &Path) -> io::Result<Contents> {
     let octets = match std::fs::read(path(file)) {
         Ok(octets) => octets,

@@ -145,6 +145,11 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     }
 }
 
+/// What is wrong with a file, if something is.
+pub fn unsound(octets: &[u8]) -> Option<String> {
+    look(octets, &mut |_| {}).wrong
+}
+
 /// Reads a file to its end, or to what is wrong with it.
 fn look(octets: &[u8], see: &mut dyn FnMut(&PgwRecord<'_>)) -> Found {
     let mut found = Found { header: None, records: 0, octets: octets.len(), wrong: None };

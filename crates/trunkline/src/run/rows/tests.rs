@@ -34,6 +34,10 @@ impl Target for Frail {
     fn refused(&self) -> u64 {
         0
     }
+
+    fn why_refused(&self) -> String {
+        String::new()
+    }
 }
 
 fn rows(since: core::ops::Range<i64>) -> Rows {
@@ -189,6 +193,8 @@ fn what_a_day_refuses_is_not_stored_and_counts_once() {
         (counters.written, counters.refused)
     };
     assert_eq!(give(&mut writer, rows(0..3)), (0, 3));
+    let why = writer.writing.report().refused.unwrap();
+    assert!(why.contains("1970-01-01.sqlite: "), "{why}");
     assert_eq!(give(&mut writer, rows(next_day..next_day + 4)), (4, 3));
     assert_eq!(give(&mut writer, rows(next_day - 2..next_day + 1)), (5, 5));
 }
