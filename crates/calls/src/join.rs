@@ -3,7 +3,7 @@
 use crate::clock::{Kind, Leap, Timeline};
 use crate::job::Sink;
 use crate::lane::{Beside, Finished, LaneOutput, Shared};
-use crate::ledger::{Evidence, Losses, file_of_lane};
+use crate::ledger::{Evidence, Losses, Tap, file_of_lane};
 use crate::limits::{ROWS_PER_HANDOVER, STREAMS_PER_CALL_MAX};
 use crate::media::Serial;
 use crate::pipeline::DecodeCounters;
@@ -14,7 +14,7 @@ use crate::unread::Unread;
 use crate::{ledger, verdict};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use trunkline_capture::CaptureLoss;
 use trunkline_store::row::{Call, Direction, Loss, Rows, SharedStream, Stream};
@@ -185,8 +185,9 @@ impl<'a> Joiner<'a> {
             self.rows.intervals.extend(lane.intervals);
             lane.begun.iter().for_each(|begun| self.seen.take(begun));
             lane.carried.iter().for_each(|carried| self.seen.take_carried(carried));
-            for shared in lane.shared {
-                self.shared.entry(shared.serial).or_default().add(&shared);
+            for mut shared in lane.shared {
+                shared.finished.evidence.lane = lane.lane;
+                self.shared.entry(shared.serial).or_default().add(shared);
             }
             for (serial, beside) in lane.beside {
                 self.beside.entry(serial).or_default().add(beside);
@@ -265,12 +266,12 @@ impl<'a> Joiner<'a> {
             call.last_ns = call.last_ns.max(stream.last_ns);
         }
         call.files = files.iter().map(|f| self.names.name(*f)).collect();
-        let case =
-            ledger::Case { facts, evidence: &evidence, files, deadline_ns: *deadline_ns, at_end: ended_ns.is_some() };
+        let at_end = ended_ns.is_some();
+        let case = ledger::Case { facts, evidence: &evidence, files, deadline_ns: *deadline_ns, at_end };
         let mut tap = ledger::ledger(call, &case, &self.losses);
         tap.until_ns = ended_ns.map_or(*deadline_ns, |ended_ns| ended_ns.min(*deadline_ns));
         let elsewhere = self.shared.remove(serial).unwrap_or_default();
-        (tap.elsewhere, call.shared) = (elsewhere.packets, elsewhere.streams());
+        tap.elsewhere = elsewhere.packets;
         tap.beside = self.beside.remove(serial).unwrap_or_default();
         // What became known later is not looked at, so that it does not matter who knew it by then.
         let media_seen = self.seen.any(*deadline_ns);
@@ -282,7 +283,16 @@ impl<'a> Joiner<'a> {
             (tap.passes[party], tap.one_sided[party]) = (of(Seen::passes), of(Seen::is_one_sided));
             tap.carried[party] = addresses.and_then(|all| self.seen.carrier(&all, *deadline_ns));
         }
-        call.verdict = verdict::judge(&verdict::Case { call, facts, evidence: &evidence, media_seen, tap: &tap });
+        let judged = verdict::judge(&verdict::Case { call, facts, evidence: &evidence, media_seen, tap: &tap });
+        let whole = elsewhere.whole(call, evidence);
+        call.shared = elsewhere.named();
+        let judged_whole = whole.and_then(|(mut call, evidence)| {
+            let case = ledger::Case { evidence: &evidence, facts, files, deadline_ns: *deadline_ns, at_end };
+            let Tap { blind_ns, dropped_in_talk, unseen, .. } = ledger::ledger(&mut call, &case, &self.losses);
+            let tap = Tap { elsewhere: [0; 2], blind_ns, dropped_in_talk, unseen, ..tap };
+            verdict::judge_media(&verdict::Case { call: &call, facts, evidence: &evidence, media_seen, tap: &tap })
+        });
+        call.verdict = verdict::first_of(judged, judged_whole);
     }
 }
 
@@ -291,21 +301,40 @@ impl<'a> Joiner<'a> {
 struct Elsewhere {
     /// Packets of the caller and of the callee.
     packets: [u64; 2],
-    streams: BTreeSet<SharedStream>,
+    streams: BTreeMap<SharedStream, Finished>,
+    /// There were more than are kept.
+    overflow: bool,
 }
 
 impl Elsewhere {
-    fn add(&mut self, shared: &Shared) {
-        self.packets[usize::from(shared.sender == Direction::Callee)] += shared.packets;
-        self.streams.insert(SharedStream { call: shared.call, stream: shared.stream, sender: shared.sender });
+    fn add(&mut self, shared: Shared) {
+        let Shared { sender, call, finished, .. } = shared;
+        self.packets[usize::from(sender == Direction::Callee)] += finished.stream.packets;
+        self.streams.insert(SharedStream { call, stream: finished.stream.id, sender }, *finished);
         // Which are left out does not depend on who tells first.
         if self.streams.len() > STREAMS_PER_CALL_MAX {
             self.streams.pop_last();
+            self.overflow = true;
         }
     }
 
-    fn streams(self) -> Vec<SharedStream> {
-        self.streams.into_iter().collect()
+    fn named(self) -> Vec<SharedStream> {
+        self.streams.into_keys().collect()
+    }
+
+    /// The call as if it had them itself, as far as they concern it; none where nothing or too much is kept with others.
+    fn whole(&self, call: &Call, mut evidence: Vec<Evidence>) -> Option<(Call, Vec<Evidence>)> {
+        if self.streams.is_empty() || self.overflow || evidence.len() + self.streams.len() > STREAMS_PER_CALL_MAX {
+            return None;
+        }
+        let mut call = call.clone();
+        let mut shared: Vec<_> = self.streams.iter().collect();
+        shared.sort_unstable_by_key(|(of, finished)| (finished.stream.first_ns, of.stream));
+        for (of, finished) in shared {
+            evidence.push(finished.evidence.clone());
+            call.streams.push(Stream { direction: of.sender, ..finished.stream.clone() });
+        }
+        Some((call, evidence))
     }
 }
 

@@ -14,6 +14,7 @@ mod handshakes;
 mod over_tcp;
 mod reports;
 mod seen;
+mod share;
 mod turn;
 
 use crate::classify::flow_slot;
@@ -36,6 +37,7 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 pub use over_tcp::OverTcp;
 use reports::Received;
 pub use seen::{Begun, Carried, Carrier};
+pub use share::Shared;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -117,22 +119,6 @@ pub struct LaneOutput {
     pub beside: Vec<(Serial, Beside)>,
     /// The lane of a live capture; none of files.
     pub lane: Option<u16>,
-}
-
-/// A stream that is kept with one call and belongs to another one as well, whose SDP names both its endpoints: a
-/// back-to-back user agent that does not touch media announces the same ones in both its calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shared {
-    /// The other call.
-    pub serial: Serial,
-    /// Who of the other call sends it.
-    pub sender: Direction,
-    /// Its packets so far.
-    pub packets: u64,
-    /// The stream.
-    pub stream: Id,
-    /// The call that has it.
-    pub call: Id,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -407,13 +393,12 @@ impl Lane {
                 }
             }
             Notice::Release { serial } => {
-                for (at, sender) in self.directory.shared_by(*serial, |at| self.key(at)) {
-                    let Some(tracked) = self.streams[at as usize].as_deref() else { continue };
-                    self.output.shared.extend(tracked.shared(*serial, sender));
-                }
-                for at in self.directory.release(*serial) {
+                self.share(*serial);
+                // While it is known whose their ends are.
+                for at in SmallVec::<[u32; 4]>::from(self.directory.streams(*serial)) {
                     self.finish_stream(at);
                 }
+                self.directory.release(*serial);
                 self.release_aside(*serial);
             }
             Notice::Unreachable(unreached) => self.unreachable(number, unreached),
@@ -469,10 +454,6 @@ impl Lane {
         core::mem::take(&mut self.output)
     }
 
-    fn key(&self, at: u32) -> Option<(Endpoint, Endpoint)> {
-        self.streams.get(at as usize)?.as_deref().map(|tracked| (tracked.key.from, tracked.key.to))
-    }
-
     fn finish_stream(&mut self, at: u32) {
         let Some(mut tracked) = self.streams.get_mut(at as usize).and_then(Option::take) else { return };
         tracked.encrypted |= self.aside.as_deref().is_some_and(|aside| aside.secures(&tracked));
@@ -485,11 +466,11 @@ impl Lane {
                 self.by_ssrc.remove(&tracked.key.ssrc);
             }
         }
+        let mut others = SmallVec::new();
         match tracked.owner {
             Some((serial, _)) => {
                 self.directory.disown(serial, at);
-                let others = self.directory.others(serial, &tracked.key.from, &tracked.key.to);
-                self.output.shared.extend(others.filter_map(|(serial, sender)| tracked.shared(serial, sender)));
+                others = self.directory.others(serial, &tracked.key.from, &tracked.key.to);
             }
             None => self.forget_orphan(&tracked.key, at),
         }
@@ -501,6 +482,7 @@ impl Lane {
         let key = tracked.key;
         let mut finished = tracked.finished();
         finished.evidence.tcp = self.aside.as_deref_mut().and_then(|aside| aside.over_tcp.release(&key));
+        self.output.shared.extend(others.into_iter().filter_map(|other| Shared::new(other, &finished)));
         self.output.streams.push(finished);
     }
 
@@ -542,13 +524,7 @@ impl LaneOutput {
 }
 
 impl Tracked {
-    /// That it belongs to another call as well.
-    fn shared(&self, serial: Serial, sender: Direction) -> Option<Shared> {
-        let (_, call) = self.owner?;
-        Some(Shared { serial, sender, packets: self.analyzer.packets(), stream: self.id, call })
-    }
-
-    fn finished(self: Box<Self>) -> Finished {
+    fn finished(&self) -> Finished {
         let report = self.analyzer.report();
         let stream = Stream {
             id: self.id,
@@ -572,7 +548,7 @@ impl Tracked {
             reported_ns: self.analyzer.reported_ns(),
             counted_ns: self.analyzer.counted_ns(),
             scoring: self.analyzer.scoring(),
-            received: self.received.into_vec(),
+            received: self.received.to_vec(),
             types: self.analyzer.typed(),
             sound: self.analyzer.sound(),
             files: (self.file, self.file_last),

@@ -134,9 +134,38 @@ pub const RULES: &[(&[&str], Rule)] = &[
     (&["media-not-captured"], audio::no_media_captured),
 ];
 
+/// What is wrong with the media of a call, or was not captured of it: what concerns each call that has a part in it.
+const OF_MEDIA: &[&str] = &[
+    "not-captured",
+    "no-audio",
+    "one-way-audio",
+    "audio-stopped",
+    "codec-mismatch",
+    "loss",
+    "lost-after-tap",
+    "fax-loss",
+    "jitter",
+    "late-audio",
+];
+
+/// A verdict and the place of its rule.
+pub type Judged = (usize, Verdict);
+
 /// The verdict on a call; none if nothing is wrong that a rule knows.
-pub fn judge(case: &Case<'_>) -> Option<Verdict> {
-    RULES.iter().find_map(|(_, rule)| rule(case))
+pub fn judge(case: &Case<'_>) -> Option<Judged> {
+    RULES.iter().enumerate().find_map(|(at, (_, rule))| Some((at, rule(case)?)))
+}
+
+/// The verdict on a call by the rules of media alone.
+pub fn judge_media(case: &Case<'_>) -> Option<Judged> {
+    let of_media = |kinds: &[&str]| kinds.iter().all(|kind| OF_MEDIA.contains(kind));
+    let rules = RULES.iter().enumerate().filter(|(_, (kinds, _))| of_media(kinds));
+    rules.into_iter().find_map(|(at, (_, rule))| Some((at, rule(case)?)))
+}
+
+/// Of two verdicts on a call that of the earlier rule.
+pub fn first_of(one: Option<Judged>, other: Option<Judged>) -> Option<Verdict> {
+    [one, other].into_iter().flatten().min_by_key(|(at, _)| *at).map(|(_, verdict)| verdict)
 }
 
 /// Packets that a verdict names at most.

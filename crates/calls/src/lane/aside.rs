@@ -37,11 +37,19 @@ pub struct Aside {
 }
 
 /// A fax of a call.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Faxing {
     serial: Serial,
     id: Id,
     fax: Fax,
+}
+
+impl Faxing {
+    fn finished(self, key: &[Endpoint; 2]) -> Finished {
+        let (mut stream, file, evidence) = self.fax.finished();
+        (stream.id, stream.call) = (stream_id(&key_of_fax(key), stream.first_ns), Some(self.id));
+        Finished { serial: Some(self.serial), file, stream, evidence }
+    }
 }
 
 /// What one call has of it.
@@ -79,6 +87,21 @@ impl Aside {
     /// Whether a stream has its keys of a handshake on its flow.
     pub(super) fn secures(&self, tracked: &Tracked) -> bool {
         self.handshakes.secure(&pair(&tracked.key), tracked.first_ns, tracked.last_ns)
+    }
+
+    /// Whether any fax is followed.
+    pub(super) fn has_faxes(&self) -> bool {
+        !self.faxes.is_empty()
+    }
+
+    /// From where to where faxes of a call go.
+    pub(super) fn faxes_of(&self, serial: Serial) -> &[[Endpoint; 2]] {
+        self.calls.get(&serial).map_or(&[], |of_call| &of_call.faxes)
+    }
+
+    /// A fax as it is so far, and the call that has it.
+    pub(super) fn fax(&self, key: &[Endpoint; 2]) -> Option<(Serial, Finished)> {
+        self.faxes.get(key).map(|faxing| (faxing.serial, faxing.clone().finished(key)))
     }
 
     /// Times that flows were forgotten because there were too many.
@@ -252,10 +275,7 @@ impl Lane {
         let Some(aside) = self.aside.as_deref_mut() else { return };
         let Some(of_call) = aside.calls.remove(&serial) else { return };
         for key in &of_call.faxes {
-            let Some(Faxing { serial, id, fax }) = aside.faxes.remove(key) else { continue };
-            let (mut stream, file, evidence) = fax.finished();
-            (stream.id, stream.call) = (stream_id(&key_of_fax(key), stream.first_ns), Some(id));
-            self.output.streams.push(Finished { serial: Some(serial), file, stream, evidence });
+            self.output.streams.extend(aside.faxes.remove(key).map(|faxing| faxing.finished(key)));
         }
         let handshake = aside.handshakes.release(&of_call.handshakes);
         let beside = Beside { handshake, unreached: of_call.unreached, checks: of_call.checks };

@@ -1,6 +1,7 @@
 //! Which call an endpoint belongs to, as signalling announced it.
 
 mod ice;
+mod share;
 
 use crate::limits::STREAMS_PER_CALL_MAX;
 use crate::media::{Announcement, Notice, Numbered, Serial};
@@ -252,30 +253,9 @@ impl Directory {
         })
     }
 
-    /// When a call had named both endpoints.
-    fn paired_ns(&self, serial: Serial, one: &Endpoint, other: &Endpoint) -> Option<i64> {
-        let names = |m: &&Mapping| m.serial == serial && !m.guessed;
-        let since = |endpoint| self.named(endpoint).iter().find(names).map(|m| m.since_ns);
-        Some(since(one)?.max(since(other)?))
-    }
-
-    /// Whether a later call takes a pair of endpoints from an earlier one that is still up: it names both, and began
-    /// when the earlier one had named both. Then the ports are in use again, and the BYE of the earlier call was not
-    /// seen. Of two legs of one conversation the later begins while the earlier is set up.
-    fn claims(&self, later: Serial, earlier: Serial, one: &Endpoint, other: &Endpoint) -> bool {
-        later > earlier
-            && self.paired_ns(later, one, other).is_some()
-            && self.paired_ns(earlier, one, other).zip(self.calls.get(&later)).is_some_and(|(at, l)| l.since_ns > at)
-    }
-
     /// Whether a call had begun by then.
     pub fn began_before(&self, serial: Serial, at_ns: i64) -> bool {
         self.calls.get(&serial).is_some_and(|call| call.since_ns <= at_ns)
-    }
-
-    /// Whether one of two calls claims a pair of endpoints from the other: then they share no stream.
-    fn are_apart(&self, first: Serial, second: Serial, one: &Endpoint, other: &Endpoint) -> bool {
-        self.claims(first, second, one, other) || self.claims(second, first, one, other)
     }
 
     /// Of which earlier calls an announcement claims pairs of endpoints: the one that it names and these.
@@ -291,48 +271,6 @@ impl Directory {
             claimed.extend(taken.map(|endpoint| (earlier.serial, *endpoint)));
         }
         claimed
-    }
-
-    /// Other calls that name both these endpoints, and who of them sends.
-    pub fn others<'a>(
-        &'a self,
-        serial: Serial,
-        from: &'a Endpoint,
-        to: &'a Endpoint,
-    ) -> impl Iterator<Item = (Serial, Direction)> + 'a {
-        let senders = self.named(from);
-        let both = move |m: &&Mapping| {
-            m.serial != serial
-                && senders.iter().any(|s| s.serial == m.serial)
-                && !self.are_apart(m.serial, serial, from, to)
-        };
-        self.named(to).iter().filter(both).map(|m| (m.serial, opposite(m.party)))
-    }
-
-    /// Streams of other calls between endpoints of this one, and who of this one sends them; `key` gives from where to
-    /// where a stream goes.
-    pub fn shared_by(
-        &self,
-        serial: Serial,
-        key: impl Fn(u32) -> Option<(Endpoint, Endpoint)>,
-    ) -> SmallVec<[(u32, Direction); 2]> {
-        let mut shared = SmallVec::new();
-        let Some(call) = self.calls.get(&serial) else { return shared };
-        for endpoint in &call.endpoints {
-            let mappings = self.named(endpoint);
-            // Nearly always one call alone names an endpoint.
-            let Some(own) = mappings.iter().find(|m| m.serial == serial && mappings.len() > 1) else { continue };
-            let others = mappings.iter().filter(|m| m.serial != serial);
-            let streams = others.filter_map(|m| Some((m.serial, &self.calls.get(&m.serial)?.streams)));
-            for (other, at) in streams.flat_map(|(other, streams)| streams.iter().map(move |at| (other, at))) {
-                let ends_here = key(*at).filter(|(from, to)| to == endpoint && call.endpoints.contains(from));
-                let ends_here = ends_here.filter(|(from, to)| !self.are_apart(other, serial, from, to));
-                if ends_here.is_some() && !shared.iter().any(|(known, _)| known == at) {
-                    shared.push((*at, opposite(own.party)));
-                }
-            }
-        }
-        shared
     }
 
     /// The streams of a call.
@@ -370,9 +308,9 @@ impl Directory {
         }
     }
 
-    /// Forgets a call and its endpoints; gives its streams.
-    pub fn release(&mut self, serial: Serial) -> SmallVec<[u32; 4]> {
-        let Some(call) = self.calls.remove(&serial) else { return SmallVec::new() };
+    /// Forgets a call and its endpoints.
+    pub fn release(&mut self, serial: Serial) {
+        let Some(call) = self.calls.remove(&serial) else { return };
         self.unlearn(serial, &call.ice);
         for endpoint in &call.endpoints {
             if let Entry::Occupied(mut mappings) = self.by_endpoint.entry(*endpoint) {
@@ -382,7 +320,6 @@ impl Directory {
                 }
             }
         }
-        call.streams
     }
 }
 
@@ -533,12 +470,12 @@ mod tests {
         );
         let (from, to) = (end("10.0.0.1:4000"), end("10.0.0.2:5000"));
         d.own(1, 17);
-        assert_eq!(d.others(1, &from, &to).collect::<Vec<_>>(), [(2, Direction::Callee)]);
+        assert_eq!(d.others(1, &from, &to)[..], [(2, Direction::Callee)]);
         let key = |at: u32| (at == 17).then_some((from, to));
         assert_eq!(d.shared_by(2, key)[..], [(17, Direction::Callee)]);
         assert!(d.shared_by(3, key).is_empty() && d.shared_by(1, key).is_empty());
         d.release(2);
-        assert_eq!(d.others(1, &from, &to).count(), 0);
+        assert_eq!(d.others(1, &from, &to).len(), 0);
     }
 
     #[test]
@@ -567,7 +504,7 @@ mod tests {
             for (from, to, sender) in [(a, b, caller), (b, a, callee)] {
                 let owner = d.owner(from, to, 200).unwrap();
                 assert_eq!((owner.serial, owner.sender), (if claims { 2 } else { 1 }, sender), "{begins_ns}");
-                assert_eq!(d.others(1, &from, &to).count(), usize::from(!claims));
+                assert_eq!(d.others(1, &from, &to).len(), usize::from(!claims));
             }
             assert_eq!(d.shared_by(2, |at| (at == 17).then_some((a, b))).len(), usize::from(!claims));
         }

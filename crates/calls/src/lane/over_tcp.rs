@@ -55,6 +55,11 @@ impl Streams {
         stream.last = last;
     }
 
+    /// What is known of a stream so far; none if it does not come over TCP.
+    pub(super) fn of(&self, key: &Key) -> Option<OverTcp> {
+        self.all.get(&of(key)).copied()
+    }
+
     /// What is known of a stream that is finished; none if it did not come over TCP.
     pub(super) fn release(&mut self, key: &Key) -> Option<OverTcp> {
         self.all.remove(&of(key))

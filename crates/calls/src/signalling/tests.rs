@@ -131,7 +131,7 @@ fn the_cause_that_a_refusal_gives_is_in_the_verdict() {
         media_seen: false,
         tap: &Default::default(),
     };
-    let verdict = crate::verdict::judge(&case).unwrap();
+    let (_, verdict) = crate::verdict::judge(&case).unwrap();
     assert!(verdict.text.ends_with("It says: Q.850 cause 34: No circuit available."), "{}", verdict.text);
 }
 

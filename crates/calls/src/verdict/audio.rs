@@ -519,7 +519,7 @@ mod tests {
             facts.parties.fill(PartyMedia { endpoint, sends: true, receives: true, held, ..PartyMedia::default() });
             let tap = crate::ledger::Tap { passes: [media_seen; 2], ..Default::default() };
             let case = Case { call: &call, facts: &facts, evidence: &[], media_seen, tap: &tap };
-            crate::verdict::judge(&case).map(|verdict| verdict.kind)
+            crate::verdict::judge(&case).map(|(_, verdict)| verdict.kind)
         };
         assert_eq!(said(false, 4_000_000_000, false).as_deref(), Some("media-not-captured"));
         assert_eq!(said(true, 4_000_000_000, false).as_deref(), Some("no-audio"));

@@ -197,3 +197,34 @@ fn a_fax_of_one_side_alone_is_told() {
         assert!(says(&call).contains(&format!("none of the {silent}, which has to answer (audio of that side passes")));
     }
 }
+
+/// Of two legs whose fax goes from phone to phone, both are told, whichever is ended first.
+#[test]
+fn a_fax_that_two_legs_have_in_common_is_judged_on_both() {
+    for second_first in [false, true] {
+        for (lost, expected) in [(1, ""), (2, "fax-loss")] {
+            let (a, b) = (end("192.0.2.1:4000"), end("198.51.100.2:5000"));
+            let image = |of: Endpoint| sdp(of, "image udptl t38", &["T38FaxVersion:0"]);
+            let side = |signals: &str, tag, sdp| Side { signals: end(signals), tag, sdp };
+            let mut tape = Tape::default();
+            let order = if second_first { [40, 0] } else { [0, 40] };
+            for (id, at, [from, to]) in
+                [("one", 0, ["192.0.2.1:5060", "192.0.2.5:5060"]), ("two", 10, ["192.0.2.5:5060", "198.51.100.2:5060"])]
+            {
+                let sides = [side(from, "a", audio(a)), side(to, "b", audio(b))];
+                tape.call(at, id, [&sides[0], &sides[1]]);
+                tape.change(5_000 + at, id, [&side(from, "a", image(a)), &side(to, "b", image(b))]);
+                tape.bye(20_500 + order[usize::from(at > 0)], id, [&sides[0], &sides[1]]);
+            }
+            tape.media((2_040, 5_000), 1, |o| udp(a, b, o));
+            tape.media((2_040, 5_000), 2, |o| udp(b, a, o));
+            for n in (0..500u16).filter(|n| n % 40 >= lost) {
+                tape.udp(5_100 + 30 * i64::from(n), a, b, &udptl(n, Repair::Redundancy(1)));
+                tape.udp(5_110 + 30 * i64::from(n), b, a, &udptl(n, Repair::Redundancy(1)));
+            }
+            let (rows, _) = tape.read();
+            let kinds: Vec<_> = rows.calls.iter().map(kind).collect();
+            assert_eq!(kinds, [expected; 2], "{second_first} {lost}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Two calls of a back-to-back user agent that leaves media alone: both name the same endpoints, and neither is silent,
 //! though its streams are kept with one of them. Ports are soon in use again.
 
-use crate::tape::{Side, Tape, audio, end, kind, streams, udp};
+use crate::tape::{Side, Tape, audio, end, kind, says, streams, udp};
 use trunkline_store::checked::checked;
 use trunkline_store::row::Call;
 use trunkline_wire::Endpoint;
@@ -54,5 +54,141 @@ fn a_leg_is_not_silent_when_its_ports_are_in_use_again_before_it_is_closed() {
             let expected = [("one", 2, ""), ("three", 2, ""), ("two", 0, "")];
             assert_eq!(calls, expected.map(|(id, n, kind)| (id.to_owned(), n, kind.to_owned())), "{caller} {again_ms}");
         }
+    }
+}
+
+/// Two legs from 0 s to `until_ms`: what each side of the conversation names on its own leg and on the other one, and
+/// which leg is ended first.
+struct Legs {
+    caller: [Endpoint; 2],
+    callee: [Endpoint; 2],
+    until_ms: i64,
+    second_first: bool,
+}
+
+impl Legs {
+    fn of(caller: &str, callee: &str) -> Legs {
+        let (caller, callee) = (end(caller), end(callee));
+        Legs { caller: [caller; 2], callee: [callee; 2], until_ms: 14_000, second_first: false }
+    }
+
+    /// The calls' signalling, with these identifiers.
+    fn signal(&self, tape: &mut Tape, at_ms: i64, ids: [&str; 2], ends: bool) {
+        let ([caller, to_callee], [callee, to_caller]) = (self.caller, self.callee);
+        let at = |e: Endpoint| Endpoint::new(e.address, 5060);
+        let side = |media, signals, tag| Side { signals, tag, sdp: audio(media) };
+        let agent = end(if caller.address.is_v4() { "192.0.2.5:5060" } else { "[2001:db8:5::5]:5060" });
+        // Who signals does so from the address of its audio as it is seen from outside.
+        let first = [side(caller, at(to_callee), "a"), side(to_caller, agent, "b")];
+        let second = [side(to_callee, agent, "c"), side(callee, at(to_caller), "d")];
+        let order = if self.second_first { [30, 0] } else { [0, 30] };
+        for ((id, [a, b]), (begin_ms, end_ms)) in
+            ids.into_iter().zip([&first, &second]).zip([(0, order[0]), (10, order[1])])
+        {
+            tape.call(at_ms + begin_ms, id, [a, b]);
+            if ends {
+                tape.bye(at_ms + self.until_ms + end_ms, id, [a, b]);
+            }
+        }
+    }
+}
+
+/// By Call-ID: its verdict's kind and text.
+fn told(tape: Tape) -> Vec<(String, String, String)> {
+    let (rows, _) = tape.read();
+    let mut told: Vec<_> =
+        rows.calls.iter().map(|c| (c.sip_call_id.clone(), kind(c).to_owned(), says(c).to_owned())).collect();
+    told.sort();
+    told
+}
+
+fn kinds(told: &[(String, String, String)]) -> Vec<&str> {
+    told.iter().map(|(_, kind, _)| kind.as_str()).collect()
+}
+
+/// sngrep#146, livekit/sip#624: who looks for the Call-ID of the trunk found a clean call, as the streams are kept with
+/// the leg of the phone.
+#[test]
+fn what_is_wrong_with_common_media_is_said_on_both_legs() {
+    for (caller, callee) in [("192.0.2.10:4000", "203.0.113.9:5000"), ("[2001:db8:1::1]:4000", "[2001:db8:2::2]:30000")]
+    {
+        for second_first in [false, true] {
+            for stops_ms in [4_000, 7_500] {
+                let mut legs = Legs { second_first, ..Legs::of(caller, callee) };
+                for (lost, expected) in [(0, "one-way-audio"), (12, "loss")] {
+                    legs.until_ms = 14_000 + stops_ms;
+                    let (mut tape, [a, b]) = (Tape::default(), [legs.caller[0], legs.callee[0]]);
+                    legs.signal(&mut tape, 0, ["one", "two"], true);
+                    let until_ms = if lost == 0 { stops_ms } else { legs.until_ms };
+                    tape.media((2_050, legs.until_ms), 1, |o| udp(a, b, o));
+                    tape.media((2_060, until_ms), 2, |o| udp(b, a, o));
+                    let mut sent = 0;
+                    tape.0.retain(|(_, packet)| {
+                        sent += usize::from(packet.ends_with(&[0xd5; 160]));
+                        lost == 0 || !packet.ends_with(&[0xd5; 160]) || sent % lost > 0
+                    });
+                    let told = told(tape);
+                    assert_eq!(kinds(&told), [expected; 2], "{second_first} {stops_ms} {told:?}");
+                    let same =
+                        told[0].2.split(" after the answer").last() == told[1].2.split(" after the answer").last();
+                    assert!(same, "{told:?}");
+                }
+            }
+        }
+    }
+}
+
+/// eigger/hass-sip#48, livekit/sip#624: the user agent writes the address of a translator into the other leg, with the
+/// port that the phone said, and the translator has another one.
+#[test]
+fn a_leg_has_its_part_in_media_whose_port_a_translator_changed() {
+    let (private, public, seen) = ("192.168.1.20:4000", "203.0.113.7:4000", "203.0.113.7:45000");
+    for callee_behind in [false, true] {
+        for second_first in [false, true] {
+            for silent in [None, Some(0), Some(1)] {
+                let mut legs = Legs { second_first, ..Legs::of("192.0.2.10:6000", "198.51.100.20:6000") };
+                let named = [private, public].map(end);
+                let ends = if callee_behind {
+                    legs.callee = named;
+                    [legs.caller[0], end(seen)]
+                } else {
+                    legs.caller = named;
+                    [end(seen), legs.callee[0]]
+                };
+                let mut tape = Tape::default();
+                legs.signal(&mut tape, 0, ["one", "two"], true);
+                for (party, way) in [(0, [0, 1]), (1, [1, 0])] {
+                    let until_ms = if silent == Some(party) { 6_000 } else { 14_000 };
+                    tape.media((2_060, until_ms), 1 + party, |o| udp(ends[way[0]], ends[way[1]], o));
+                }
+                let told = told(tape);
+                let expected = if silent.is_some() { "one-way-audio" } else { "" };
+                assert_eq!(kinds(&told), [expected; 2], "{callee_behind} {silent:?} {told:?}");
+            }
+        }
+    }
+}
+
+/// The BYE of both legs was not seen, and the phones talk again: what was before is no part of it.
+#[test]
+fn translated_media_of_a_later_call_is_not_shared_with_an_earlier_one() {
+    for again_ms in [1_000, 20_000] {
+        let legs = Legs {
+            caller: ["192.168.1.20:4000", "203.0.113.7:4000"].map(end),
+            ..Legs::of("192.0.2.1:1", "198.51.100.20:6000")
+        };
+        let (seen, callee, begin_ms) = (end("203.0.113.7:45000"), legs.callee[0], 14_000 + again_ms);
+        let mut tape = Tape::default();
+        legs.signal(&mut tape, 0, ["one", "two"], false);
+        legs.signal(&mut tape, begin_ms, ["three", "two again"], true);
+        tape.media((2_060, 14_000), 1, |o| udp(seen, callee, o));
+        tape.media((2_060, 14_000), 2, |o| udp(callee, seen, o));
+        tape.media((begin_ms + 2_060, begin_ms + 14_000), 3, |o| udp(seen, callee, o));
+        let told = told(tape);
+        let of_later: Vec<_> =
+            told.iter().filter(|(id, ..)| id.starts_with("three") || id.ends_with("again")).collect();
+        assert!(of_later.iter().all(|(_, kind, _)| kind == "one-way-audio"), "{told:?}");
+        let of_earlier: Vec<_> = told.iter().filter(|(id, ..)| id == "one" || id == "two").collect();
+        assert!(of_earlier.iter().all(|(_, kind, _)| kind.is_empty()), "{told:?}");
     }
 }

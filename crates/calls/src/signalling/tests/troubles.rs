@@ -20,7 +20,7 @@ fn verdict_of(play: &mut Play, seconds: i64) -> (String, String) {
     let closed = play.only_call();
     let tap = crate::ledger::Tap { until_ns: until_ns.min(closed.deadline_ns), ..Default::default() };
     let case = Case { call: &closed.call, facts: &closed.facts, evidence: &[], media_seen: false, tap: &tap };
-    verdict::judge(&case).map_or_else(Default::default, |v| (v.kind, v.text))
+    verdict::judge(&case).map_or_else(Default::default, |(_, v)| (v.kind, v.text))
 }
 
 fn answered() -> Play {
@@ -357,7 +357,7 @@ proptest! {
             prop_assert!(call.end_ns.is_none_or(|end| end >= call.start_ns && end <= call.last_ns));
             let tap = crate::ledger::Tap { until_ns: until_ns.min(closed.deadline_ns), ..Default::default() };
             let case = Case { call, facts: &closed.facts, evidence: &[], media_seen: false, tap: &tap };
-            if let Some(verdict) = verdict::judge(&case) {
+            if let Some((_, verdict)) = verdict::judge(&case) {
                 prop_assert!(verdict::weight_of(&verdict.kind).is_some() && !verdict.packets.is_empty());
                 prop_assert!(verdict.text.ends_with('.') && !verdict.text.contains("  "), "{}", verdict.text);
             }
