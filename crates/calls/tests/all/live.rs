@@ -8,7 +8,6 @@ use trunkline_calls::clock::Leap;
 use trunkline_calls::job::{Progress, ReadOptions, Sink, Summary, read};
 use trunkline_calls::join::{Joiner, Names};
 use trunkline_calls::live::{Epoch, Front, Gatherer, Owner};
-use trunkline_calls::signalling::Standing;
 use trunkline_calls::unread::{Protocol, Unread};
 use trunkline_capture::{Batch, FileSource, Packet};
 use trunkline_sim::{Preset, Settings};
@@ -89,7 +88,6 @@ pub fn live(file: &Path, lanes: usize, seed: u64) -> Rows {
     let mut ended = vec![false; lanes];
     let mut epochs: Vec<Arc<Epoch>> = Vec::new();
     let mut answered = vec![0; lanes];
-    let (mut closed, mut stood) = (0, Vec::new());
     while !gatherer.is_done() {
         let me = random.below(lanes as u64) as usize;
         let front = &mut fronts[me];
@@ -110,10 +108,6 @@ pub fn live(file: &Path, lanes: usize, seed: u64) -> Rows {
         if random.below(2) == 0 {
             while let Some(owned) = owner.advance(false) {
                 let (until_ns, last) = (owned.epoch.until_ns, owned.epoch.last);
-                let open = owner.last_standing().map(|standing| standing.open);
-                assert_eq!(open, last.then_some(owned.output.closed.len() as u64), "what stood at the end");
-                closed += owned.output.closed.len() as u64;
-                stood.push((owner.standing(), closed));
                 gatherer.epoch(until_ns, last, owned.output, owned.losses, owned.counters).unwrap();
                 epochs.push(Arc::new(owned.epoch));
             }
@@ -127,21 +121,7 @@ pub fn live(file: &Path, lanes: usize, seed: u64) -> Rows {
         }
     }
     drop(gatherer);
-    if leaps.is_empty() && owner.counters().iter().all(|c| !c.name.ends_with("late_messages_total") || c.value == 0) {
-        all_stood(&sink.0, &stood);
-    }
     sink.0
-}
-
-/// At any time each call that began before stands or is closed, and those that stand as joined in mid-call are known
-/// by their identifier.
-fn all_stood(rows: &Rows, stood: &[(Standing, u64)]) {
-    for (Standing { until_ns, open, joined, .. }, closed) in stood {
-        let began = rows.calls.iter().filter(|call| call.start_ns <= *until_ns).count() as u64;
-        assert_eq!(began, open + closed, "until {until_ns}");
-        let is_known = |id| rows.calls.iter().any(|c| c.id == id && c.start_ns <= *until_ns);
-        assert!(joined.iter().all(|id| is_known(*id)), "until {until_ns}");
-    }
 }
 
 fn from_file(file: &Path) -> Rows {

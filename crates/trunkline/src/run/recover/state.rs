@@ -98,10 +98,11 @@ impl Followed {
         }
     }
 
-    /// Whether what begins then under its Call-ID belongs to it: of a call that has ended only stragglers do, what
-    /// comes later is a call of its own.
-    fn reaches(&self, start_ns: i64) -> bool {
-        self.is_up || start_ns <= self.last_ns.saturating_add(LINGER_NS)
+    /// Whether a call of the live capture under its Call-ID belongs to it. Where the one that is followed has ended and
+    /// is closed, and the other begins with an INVITE, the Call-ID is used again.
+    fn has(&self, call: &Call) -> bool {
+        let is_open = self.is_up || call.start_ns <= self.last_ns.saturating_add(LINGER_NS);
+        is_open || call.state == CallState::JoinedMidCall
     }
 }
 
@@ -158,7 +159,7 @@ impl State {
     /// Whether a row of the live capture is the second half of a call that is followed; then its end is noted.
     pub fn takes(&mut self, call: &Call) -> bool {
         let followed = self.followed.get(&call.sip_call_id);
-        if call.start_ns > self.until_ns || !followed.is_some_and(|followed| followed.reaches(call.start_ns)) {
+        if call.start_ns > self.until_ns || !followed.is_some_and(|followed| followed.has(call)) {
             return false;
         }
         self.report.counted.halves += 1;
@@ -292,9 +293,10 @@ mod tests {
         assert_eq!(state.pending().count(), 0);
         assert!(!state.takes(&call(CallState::Completed, SECOND + LINGER_NS + 1, None)));
         assert_eq!((state.ended.len(), state.report.counted.halves), (0, 0));
-        // A repeated BYE or INVITE is a straggler.
-        assert!(state.takes(&call(CallState::JoinedMidCall, SECOND + LINGER_NS, None)));
-        assert_eq!((state.ended.len(), state.report.counted.halves), (1, 1));
+        // A repeated INVITE is a straggler, and so is what does not begin at all: read by hand it is no call.
+        assert!(state.takes(&call(CallState::Ringing, SECOND + LINGER_NS, None)));
+        assert!(state.takes(&call(CallState::JoinedMidCall, 3_600 * SECOND, None)));
+        assert_eq!((state.ended.len(), state.report.counted.halves), (1, 2));
     }
 
     #[test]
