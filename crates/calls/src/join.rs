@@ -322,7 +322,7 @@ impl Elsewhere {
         self.streams.into_keys().collect()
     }
 
-    /// The call as if it had them itself, as far as they concern it; none where nothing or too much is kept with others.
+    /// The call as if it had them itself, as far as they concern it; none where others keep nothing, or too much.
     fn whole(&self, call: &Call, mut evidence: Vec<Evidence>) -> Option<(Call, Vec<Evidence>)> {
         if self.streams.is_empty() || self.overflow || evidence.len() + self.streams.len() > STREAMS_PER_CALL_MAX {
             return None;
