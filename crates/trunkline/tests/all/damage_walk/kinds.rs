@@ -145,7 +145,7 @@ pub const KINDS: &[Kind] = &[
          its rows are refused, counted and told, and the packet log still has them; where it is gone, there \
          is a new one",
     )
-    .chance(FLIPS)
+    .chance(&ALL)
     .often(&[Damage::Zeros]),
     kind(
         "store: SQLite's log of a day",
