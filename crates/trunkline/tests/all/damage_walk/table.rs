@@ -111,8 +111,10 @@ impl Table {
 
 /// The cells of the three tables; none where it was not looked.
 fn texts(kind: &Kind, damage: Damage, cell: Option<&Cell>) -> [Option<String>; 3] {
+    if kind.chance.contains(&damage) {
+        return [(); 3].map(|()| Some(CHANCE.to_owned()));
+    }
     let Some(cell) = cell else { return [Some(NONE.to_owned()), None, None] };
     let mended = cell.run.is_some().then(|| cell.mended.clone().unwrap_or_else(|| NONE.to_owned()));
-    let texts = [Some(cell.verify.clone()), cell.run.clone(), mended];
-    if kind.chance.contains(&damage) { texts.map(|text| text.map(|_| CHANCE.to_owned())) } else { texts }
+    [Some(cell.verify.clone()), cell.run.clone(), mended]
 }
