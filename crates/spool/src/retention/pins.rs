@@ -259,7 +259,7 @@ mod tests {
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 0x10;
-            for damaged in [&damaged, &whole[..at]] {
+            for damaged in [&damaged[..], &whole[..at]] {
                 std::fs::write(&path, damaged).unwrap();
                 let error = pins.list().unwrap_err();
                 assert!(error.to_string().contains("pins: "), "octet {at}: {error}");

@@ -121,14 +121,6 @@ fn abandoned(orphans: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
     orphans.iter().filter(is_index).filter(move |path| !is_deleted(path))
 }
 
-#[test]
-fn an_index_alone_is_told_but_where_a_deletion_was_cut_off() {
-    let paths =
-        ["s/11-0.idx", "s/12-0.idx", "s/12-0.pcapng.gone", "s/13-0.idx.part", "s/14-0.1.idx"].map(PathBuf::from);
-    let told: Vec<_> = abandoned(&paths).collect();
-    assert_eq!(told, [&paths[0], &paths[4]]);
-}
-
 fn options(settings: &Settings) -> Options {
     let record = &settings.record;
     let folders = std::iter::once(&settings.data.folder).chain(&record.volumes);
@@ -186,5 +178,18 @@ fn rules(settings: &Settings) -> Rules {
         segment_ns: ns(settings.record.segment_time),
         segment_octets: settings.record.segment_size.0,
         flush_ns: ns(settings.record.flush),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_alone_is_told_but_where_a_deletion_was_cut_off() {
+        let paths =
+            ["s/11-0.idx", "s/12-0.idx", "s/12-0.pcapng.gone", "s/13-0.idx.part", "s/14-0.1.idx"].map(PathBuf::from);
+        let told: Vec<_> = abandoned(&paths).collect();
+        assert_eq!(told, [&paths[0], &paths[4]]);
     }
 }

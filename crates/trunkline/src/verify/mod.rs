@@ -122,6 +122,7 @@ pub fn files(data: &Path) -> io::Result<Vec<Found>> {
         Err(e) => vec![Found { what: What::Unlisted(e.to_string()), octets: 0 }],
     };
     found.extend(packets::orphans(data).unwrap_or_default().into_iter().map(|path| Found::new(What::Orphan(path))));
+    singles.extend(single::pins_gone(data));
     singles.retain(|path| !packets::is_of_segment(data, path));
     singles.sort();
     logs.sort();

@@ -7,7 +7,7 @@ use crate::run::recover::checkpoint::{Checkpoint, Found};
 use crate::show::figure;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use trunkline_charge::job::records::checkpoint;
 use trunkline_charge::job::{received_witness, witness};
 use trunkline_commit::Folder;
@@ -27,6 +27,9 @@ pub fn is_beside(path: &Path) -> bool {
 
 /// Checks one, by what it is.
 pub fn check(path: &Path, deep: bool) -> Item {
+    if path.ends_with(PINS) {
+        return pins(path);
+    }
     let mut head = [0; HEAD_OCTETS];
     let begun = File::open(path).and_then(|file| file.take(HEAD_OCTETS as u64).read(&mut head));
     if let Err(e) = begun {
@@ -36,7 +39,6 @@ pub fn check(path: &Path, deep: bool) -> Item {
     let folder = path.parent().unwrap_or(Path::new("."));
     match &*name {
         _ if path.ends_with(volumes::FILE) => note(path),
-        _ if path.ends_with(PINS) => pins(path),
         _ if path.extension().is_some_and(|e| e == "sqlite") => database(path, deep),
         _ if path.extension().is_some_and(|e| e == "rrd") => round_robin(path),
         "redo.0" | "redo.1" => redo(path),
@@ -54,6 +56,12 @@ pub fn check(path: &Path, deep: bool) -> Item {
         _ if path.extension().is_some_and(|e| e == "ber") => charged(path),
         _ => Item::new("file", path, "").left_out("there is no check for this kind of file"),
     }
+}
+
+/// Pins of a data folder that are gone.
+pub fn pins_gone(data: &Path) -> Option<PathBuf> {
+    let path = data.join(PINS);
+    (!path.exists() && Pins::new(&path).list().is_err()).then_some(path)
 }
 
 fn note(path: &Path) -> Item {

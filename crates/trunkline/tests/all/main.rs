@@ -25,6 +25,7 @@ mod charge_records;
 mod charge_standby;
 mod commands;
 mod config;
+mod damage_walk;
 mod doctor;
 mod doctor_live;
 #[path = "../../../kit/tests/shared/eventually.rs"]

@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_trunkline");
@@ -130,11 +130,16 @@ impl Wire {
 
     /// Starts `trunkline run` and waits until it listens.
     pub fn run(&self, data: &str, config: &str) -> Running {
-        let file = self.path(&format!("{data}.toml"));
-        std::fs::write(&file, config).unwrap();
-        let data = self.path(data);
+        let mut running = self.begin(&self.path(data), &self.path(&format!("{data}.toml")), config);
+        running.hear("running");
+        running
+    }
+
+    /// Starts `trunkline run` on a data folder with this configuration, and does not wait for it.
+    pub fn begin(&self, data: &Path, file: &Path, config: &str) -> Running {
+        std::fs::write(file, config).unwrap();
         // `ip netns exec` becomes the program: its process is ours to signal.
-        let words = [PROGRAM, "run", "-c", text(&file), "-i", "in", "--data", text(&data)];
+        let words = [PROGRAM, "run", "-c", text(file), "-i", "in", "--data", text(data)];
         let mut child = self.within(&words).stderr(Stdio::piped()).spawn().unwrap();
         let stderr = child.stderr.take().unwrap();
         let (to, lines) = channel();
@@ -143,9 +148,7 @@ impl Wire {
                 let _ = to.send(line);
             }
         });
-        let mut running = Running { child, lines, said: Vec::new() };
-        running.hear("running");
-        running
+        Running { child, lines, said: Vec::new() }
     }
 
     /// Replays a capture onto the wire; what was sent.
@@ -250,6 +253,20 @@ impl Running {
             match self.lines.recv_timeout(PATIENCE) {
                 Ok(line) => self.said.push(line),
                 Err(_) => panic!("it never said '{what}': {:#?}", self.said),
+            }
+        }
+    }
+
+    /// Whether it says this before it ends.
+    pub fn hears(&mut self, what: &str) -> bool {
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => self.said.push(line),
+                Err(RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Timeout) => panic!("it hangs before '{what}': {:#?}", self.said),
+            }
+            if self.said.last().is_some_and(|line| line.contains(what)) {
+                return true;
             }
         }
     }
