@@ -89,13 +89,12 @@ fn quota_by_gtpp_is_exact_over_kills() {
     let more =
         ["--interval", "1s", "--duplicate-delay", "100ms", "--duplicates", "0.3", "--tries", "1000", "--tx", "1"];
     let load = load(&address, &file, &[&options[..], &more].concat()).spawn().unwrap();
-    for kill in 0..4 {
-        std::thread::sleep(Duration::from_millis(900));
+    let pass = |ms| std::thread::sleep(Duration::from_millis(ms));
+    // Once it is gone for longer than an answer is waited for.
+    for gone_ms in [0, 1300, 0, 0] {
+        pass(900);
         node.kill();
-        if kill == 1 {
-            // It is gone for longer than an answer is waited for.
-            std::thread::sleep(Duration::from_millis(1300));
-        }
+        pass(gone_ms);
         node = Node::start_with(folder.path(), &["--gtpp", &address]);
     }
     let output = load.wait_with_output().unwrap();
