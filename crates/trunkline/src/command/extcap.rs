@@ -14,6 +14,7 @@ use sentences::Interface;
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use trunkline_kit::exit::Exit;
 use trunkline_record::index::Span;
@@ -139,8 +140,8 @@ impl Extcap {
     }
 
     fn capture(&self, terminal: &Terminal) -> Result<Exit, Failure> {
-        let question = self.question(terminal)?;
         let path = self.fifo.as_deref().unwrap_or(Path::new("-"));
+        let question = self.question(terminal).inspect_err(|_| end_pipe(path))?;
         let failed = |e: io::Error| Failure::Failed(format!("{}: {e}", path.display()));
         let pipe = OpenOptions::new().write(true).open(path).map_err(failed)?;
         let mut sink = Stream::begin(pipe).map_err(failed)?;
@@ -200,6 +201,13 @@ fn span(part: &Part, terminal: &Terminal) -> Result<Span, Failure> {
     };
     let part = Part { from: named(&part.from), to: named(&part.to), ..part.clone() };
     part.span(terminal)
+}
+
+/// Ends a pipe that nothing is written to: Wireshark waits for whoever opens it, and would wait for ever.
+fn end_pipe(path: &Path) {
+    if path.metadata().is_ok_and(|about| about.file_type().is_fifo()) {
+        let _ended = OpenOptions::new().write(true).open(path);
+    }
 }
 
 #[cfg(test)]

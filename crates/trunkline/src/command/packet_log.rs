@@ -90,6 +90,13 @@ pub fn has_log(data: &Path) -> bool {
 }
 
 fn no_log(data: &[PathBuf]) -> String {
+    let refused = |data: &&PathBuf| {
+        let looked = data.join(trunkline_record::job::FOLDER).metadata();
+        looked.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
+    };
+    if let Some(folder) = data.iter().find(refused) {
+        return format!("{}: permission denied: its owner and group may read it", folder.display());
+    }
     let names: Vec<String> = data.iter().map(|d| d.display().to_string()).collect();
     format!(
         "there is no packet log in {}: `trunkline run` records one, --data DIR names another",

@@ -281,6 +281,10 @@ fn tshark_captures_from_the_log() {
     if !install(&desk) {
         return;
     }
+    // What is recorded is for owner and group: whoever may not read it is told so, and tshark ends.
+    let refused = desk.tshark(&["-i", "trunkline-range", "-w", "-"]).unwrap().output().unwrap();
+    assert!(!refused.status.success() && text(&refused.stderr).contains("permission denied"), "{refused:?}");
+    assert!(desk.command("chmod", &["-R", "o+rX", "data"]).status().unwrap().success());
     let seen = |args: &[&str]| {
         let mut command = desk.tshark(&[args, &["-w", "-"]].concat()).unwrap();
         let output = command.output().unwrap();

@@ -77,6 +77,9 @@ const FLIPS: &[Damage] = &[Damage::Middle, Damage::End];
 /// Of marks: two sectors that take turns.
 const MARK: &str = "one of its two copies is whole: it counts, as after a crash, and nothing is told";
 
+/// Of logs with snapshots.
+const SNAPSHOT: &str = "where it is gone, nothing is missing as long as a snapshot has all that was in it";
+
 /// The first kind that covers a path counts.
 pub const KINDS: &[Kind] = &[
     kind(
@@ -160,7 +163,8 @@ pub const KINDS: &[Kind] = &[
         "data/store/*.sqlite-shm",
         Mend::Itself,
         "made anew from SQLite's log",
-    ),
+    )
+    .chance(&ALL),
     kind("charging: ledger", "data/charge/ledger/*.log", Mend::Command(&["charge", "repair"]), "")
         .often(&[Damage::Middle]),
     kind("charging: mark of the ledger", "data/charge/ledger/durable", Mend::Itself, MARK),
@@ -228,7 +232,9 @@ pub const KINDS: &[Kind] = &[
         "rrdtool's format has no checksums; one that is gone is made anew without a word, and its past is \
          lost",
     ),
-    kind("graphs: inventory", "data/graphs/inventory/*.log", Mend::Aside, "").often(&[Damage::Middle]),
+    kind("graphs: inventory", "data/graphs/inventory/*.log", Mend::Aside, SNAPSHOT)
+        .chance(&[Damage::Removed])
+        .often(&[Damage::Middle]),
     kind(
         "graphs: snapshot of the inventory",
         "data/graphs/inventory/*.snapshot",
@@ -237,7 +243,7 @@ pub const KINDS: &[Kind] = &[
          what is gone",
     ),
     kind("graphs: mark of the inventory", "data/graphs/inventory/durable", Mend::Itself, MARK),
-    kind("graphs: journal of samples", "data/graphs/journal/*.log", Mend::Aside, ""),
+    kind("graphs: journal of samples", "data/graphs/journal/*.log", Mend::Aside, SNAPSHOT).chance(&[Damage::Removed]),
     kind(
         "graphs: snapshot of the journal",
         "data/graphs/journal/*.snapshot",
@@ -278,7 +284,8 @@ pub const KINDS: &[Kind] = &[
         "data/web/desk.sqlite-shm",
         Mend::Itself,
         "made anew from SQLite's log",
-    ),
+    )
+    .chance(&ALL),
     kind("web: certificate", "data/web/self-signed.pem", Mend::Itself, "there is a new one, which browsers ask about"),
     kind(
         "cache: image",

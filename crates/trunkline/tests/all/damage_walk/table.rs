@@ -64,14 +64,14 @@ impl Table {
         self.broken.extend(broken.map(|what| format!("{}, {}: {what}", kind.name, damage.name())));
     }
 
-    /// What was found is what is there.
-    pub fn check(&self, kind: &Kind, damage: Damage, cell: Option<&Cell>) {
-        for (part, text) in texts(kind, damage, cell).into_iter().enumerate() {
-            if let Some(text) = text {
-                let known = &self.cells[&(part, kind.name, damage)];
-                assert_eq!(&text, known, "{}, {}: {cell:#?}", kind.name, damage.name());
-            }
-        }
+    /// What was found that is not what is there.
+    pub fn others(&self, kind: &Kind, damage: Damage, cell: Option<&Cell>) -> Vec<String> {
+        let of_part = |(part, text): (usize, Option<String>)| {
+            let (text, known) = (text?, &self.cells[&(part, kind.name, damage)]);
+            let where_ = (kind.name, damage.name(), PARTS[part]);
+            (text != *known).then(|| format!("{where_:?}: {text}, not {known}: {cell:#?}"))
+        };
+        texts(kind, damage, cell).into_iter().enumerate().filter_map(of_part).collect()
     }
 
     /// Writes docs/damage.md if that is asked for, else compares.

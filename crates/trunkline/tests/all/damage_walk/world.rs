@@ -111,7 +111,7 @@ impl World {
              [cache]\nlisten = [\"127.0.0.1:11311\"]\n\
              [charge]\nlisten = [\"127.0.0.1:13868\"]\nhost = \"ocs.demo\"\nrealm = \"demo\"\n\
              [charge.gtpp]\nlisten = [\"udp:127.0.0.1:13386\"]\n\
-             [cdr]\nfile-records = 200\nflush = \"1 s\"\n\
+             [cdr]\nfile-records = 100000\nflush = \"1 s\"\n\
              [graph]\nenabled = true\nredo = \"1 MiB\"\n\
              [alert]\nenabled = true\nevery = \"1 s\"\n\
              [web]\nenabled = true\nlisten = \"127.0.0.1:8443\"\ntls = \"self-signed\"\n\
