@@ -10,18 +10,23 @@ use crate::failure::Failure;
 use crate::feed::stream::Stream;
 use crate::feed::{Question, What, call, matching, query};
 use crate::terminal::Terminal;
+use rustix::fs::OFlags;
 use sentences::Interface;
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use trunkline_kit::exit::Exit;
 use trunkline_record::index::Span;
 use trunkline_record::query::Query;
 
 /// Data folders of one capture.
 pub const DATA_FOLDERS_MAX: usize = 64;
+/// How often a pipe is looked at whose other end is not open yet, and the time between.
+const READER_TRIES: u32 = 40;
+const READER_TICK: Duration = Duration::from_millis(50);
 
 /// Answer Wireshark, which asks by the extcap protocol
 #[derive(Debug, clap::Args)]
@@ -203,10 +208,16 @@ fn span(part: &Part, terminal: &Terminal) -> Result<Span, Failure> {
     part.span(terminal)
 }
 
-/// Ends a pipe that nothing is written to: Wireshark waits for whoever opens it, and would wait for ever.
+/// Ends a pipe that nothing is written to: Wireshark waits for whoever opens it, and would wait for ever. It may open
+/// its end a moment later than we are here.
 fn end_pipe(path: &Path) {
-    if path.metadata().is_ok_and(|about| about.file_type().is_fifo()) {
-        let _ended = OpenOptions::new().write(true).open(path);
+    let at_once = OFlags::NONBLOCK.bits().cast_signed();
+    let open = || OpenOptions::new().write(true).custom_flags(at_once).open(path);
+    let is_pipe = path.metadata().is_ok_and(|about| about.file_type().is_fifo());
+    let mut tries = if is_pipe { READER_TRIES } else { 0 };
+    while tries > 0 && open().is_err() {
+        std::thread::park_timeout(READER_TICK);
+        tries -= 1;
     }
 }
 

@@ -78,7 +78,8 @@ fn is_clean(run: &Value) {
         assert_eq!(run[name], 0, "{name}: {run}");
     }
     assert_eq!(run["wrong"], serde_json::json!({"torn": 0, "foreign": 0, "unknown": 0, "stale": 0}), "{run}");
-    assert!(run["gets"].as_u64() > Some(100) && run["hits"].as_u64() >= run["gets"].as_u64(), "{run}");
+    // A second of values of 300 KB is few requests on a machine that has other things to do.
+    assert!(run["gets"].as_u64() > Some(20) && run["hits"].as_u64() >= run["gets"].as_u64(), "{run}");
     assert!(run["latency_us"]["p50"].as_f64() > Some(0.0), "{run}");
 }
 
