@@ -57,9 +57,9 @@ fn hand_over(data: &Path, parts: &[&str], owner: &Metadata) -> io::Result<()> {
     let (uid, gid) = (Uid::from_raw(owner.uid()), Gid::from_raw(owner.gid()));
     let own = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let top = rustix::fs::open(data, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-    let mut found: Vec<(Rc<OwnedFd>, CString)> = Vec::new();
     let top = Rc::new(top);
-    found.extend(parts.iter().filter_map(|part| Some((Rc::clone(&top), CString::new(*part).ok()?))));
+    let named = |part: &&str| Some((Rc::clone(&top), CString::new(*part).ok()?));
+    let mut found: Vec<(Rc<OwnedFd>, CString)> = parts.iter().filter_map(named).collect();
     while let Some((folder, name)) = found.pop() {
         let Ok(file) = rustix::fs::openat(&*folder, &name, own, Mode::empty()) else { continue };
         let about = rustix::fs::fstat(&file)?;

@@ -148,7 +148,9 @@ fn one_host(version: Version, headers: &HeaderMap) -> Result<(), Problem> {
     match first {
         _ if second.is_some() => wrong("The request has more than one Host."),
         None if version == Version::HTTP_11 => wrong("The request has no Host, which HTTP/1.1 needs."),
-        Some(host) if !host.as_bytes().iter().all(written) => wrong("The Host is none."),
+        Some(host) if !host.as_bytes().iter().all(written) => {
+            wrong("The Host has characters that no name of a host has.")
+        }
         _ => Ok(()),
     }
 }

@@ -211,13 +211,15 @@ fn span(part: &Part, terminal: &Terminal) -> Result<Span, Failure> {
 /// Ends a pipe that nothing is written to: Wireshark waits for whoever opens it, and would wait for ever. It may open
 /// its end a moment later than we are here.
 fn end_pipe(path: &Path) {
+    if !path.metadata().is_ok_and(|about| about.file_type().is_fifo()) {
+        return;
+    }
     let at_once = OFlags::NONBLOCK.bits().cast_signed();
-    let open = || OpenOptions::new().write(true).custom_flags(at_once).open(path);
-    let is_pipe = path.metadata().is_ok_and(|about| about.file_type().is_fifo());
-    let mut tries = if is_pipe { READER_TRIES } else { 0 };
-    while tries > 0 && open().is_err() {
+    for _ in 0..READER_TRIES {
+        if OpenOptions::new().write(true).custom_flags(at_once).open(path).is_ok() {
+            return;
+        }
         std::thread::park_timeout(READER_TICK);
-        tries -= 1;
     }
 }
 

@@ -75,9 +75,7 @@ impl Place {
     fn settings(&self) -> Result<Settings, Failure> {
         let data = self.data.as_ref().map(|folder| folder.to_string_lossy().into_owned());
         let options = data.into_iter().map(|folder| ("data", "folder", folder, "--data")).collect();
-        let settings = config::load(&Given { file: self.config.clone(), options })?.settings;
-        rights::write_as_owner(&settings.data.folder, &["store"])?;
-        Ok(settings)
+        Ok(config::load(&Given { file: self.config.clone(), options })?.settings)
     }
 }
 
@@ -96,6 +94,9 @@ fn open(settings: &Settings, dry_run: bool) -> Result<Rows, Failure> {
     let folder = settings.data.folder.join("store");
     if !folder.is_dir() {
         return Err(Failure::Failed(format!("there is no store in {}", settings.data.folder.display())));
+    }
+    if !dry_run {
+        rights::write_as_owner(&settings.data.folder, &["store"])?;
     }
     Rows::open(&folder, if dry_run { Access::Read } else { Access::Write }).map_err(search::failure)
 }

@@ -84,6 +84,8 @@ fn what_root_makes_in_the_folder_of_a_service_is_the_services() {
     let day = all_in(&data.join("store")).into_iter().find(|p| p.extension().is_some_and(|e| e == "sqlite")).unwrap();
     chown(&day, Some(0), Some(0)).unwrap();
     chown(data.join("store"), Some(0), Some(0)).unwrap();
+    done(&["store", "prune", "--dry-run", "--data", text(&data)]);
+    assert_eq!(day.metadata().unwrap().uid(), 0, "a dry run changes nothing");
     done(&["read", text(&capture), "--data", text(&data)]);
     is_of_service(&data);
 }

@@ -50,7 +50,9 @@ impl Repair {
                 remove this file if it is to go on alone for good";
             return Err(Failure::Failed(format!("{}: {why}", terms.display())));
         }
-        rights::write_as_owner(data, &[configured::FOLDER])?;
+        if !self.dry_run {
+            rights::write_as_owner(data, &[configured::FOLDER])?;
+        }
         let disk = Arc::new(self.folder(&ledger)?);
         let files = records::files(data);
         let records = if files.is_dir() { Some(self.folder(&files)?) } else { None };
