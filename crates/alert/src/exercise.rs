@@ -47,3 +47,13 @@ pub fn rules(octets: &[u8]) {
         assert!(!mistakes.is_empty());
     }
 }
+
+/// Lines of orders, as the control socket takes them.
+pub fn control(octets: &[u8]) {
+    crate::job::control::exercise::orders(octets);
+}
+
+/// What a server of mail says.
+pub fn smtp(octets: &[u8]) {
+    crate::job::mail::exercise(octets);
+}

@@ -4,9 +4,9 @@
 //! does not fit is refused and counted. Nothing is sent that is not on disk before.
 
 mod command;
-mod control;
+pub(crate) mod control;
 mod log;
-mod mail;
+pub(crate) mod mail;
 mod making;
 mod reporting;
 mod sender;

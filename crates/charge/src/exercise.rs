@@ -1,12 +1,16 @@
 //! What the fuzz targets drive.
 
-use crate::account::{Entry, Identity, IdentityKind};
+use crate::account::{Effect, Entry, Identity, IdentityKind, Octets};
 use crate::calendar::Moment;
+use crate::cdr::{Cuts, Fold, Source};
 use crate::compare::{self, BillLine, BillReader, Parties, Party, Profile};
 use crate::gateway::{Receiver, receiver};
+pub use crate::job::exercise_control as control;
+use crate::job::records::Cursor;
 use crate::money::Money;
 use crate::quota::{self, Ask, Mapping, Recent};
 use crate::session::{Core, Limits, Restoring, State};
+use crate::tariff::{self, Context, Plmn};
 use core::net::{IpAddr, Ipv4Addr};
 use core::time::Duration;
 use std::sync::LazyLock;
@@ -28,12 +32,7 @@ pub fn entry(octets: &[u8]) {
 /// Records of a snapshot, each behind its length (two octets, the higher one first): a state that is read is written
 /// as one that is read as the same.
 pub fn snapshot(octets: &[u8]) {
-    let (mut rest, mut found) = (octets, Vec::new());
-    while let Some((length, behind)) = rest.split_first_chunk() {
-        let Some((record, behind)) = behind.split_at_checked(usize::from(u16::from_be_bytes(*length))) else { break };
-        found.push(record.to_vec());
-        rest = behind;
-    }
+    let found: Vec<Vec<u8>> = framed(octets).map(<[u8]>::to_vec).collect();
     if let Some(state) = read(&found) {
         assert!(read(&records(&state)).is_some_and(|read| read == state));
     }
@@ -48,6 +47,11 @@ pub fn records(state: &State) -> Vec<Vec<u8>> {
     };
     let Ok(()) = state.snapshot(put);
     records
+}
+
+/// That a state is read as it is written.
+pub(crate) fn again_as_state(state: &State) {
+    assert!(read(&records(state)).is_some_and(|read| read == *state));
 }
 
 fn read(records: &[Vec<u8>]) -> Option<State> {
@@ -124,10 +128,10 @@ pub fn quota(octets: &[u8]) {
 }
 
 /// The time of requests of gateways.
-const START: Moment = 1_795_420_800;
+pub(crate) const START: Moment = 1_795_420_800;
 
 /// A core with an account that pays for a subscriber.
-fn charged_core() -> Core {
+pub(crate) fn charged_core() -> Core {
     const PLAN: &str = "[plan]\nname = \"p\"\ncurrency = \"EUR\"\ntime-zone = \"UTC\"\n[[version]]\n\
         from = \"2026-01-01\"\n[[version.rule]]\nname = \"r\"\nprice = 1\nstep = 1\ntranche = 100\n\
         tranche-least = 1\nvalidity = \"1 h\"\n";
@@ -137,6 +141,114 @@ fn charged_core() -> Core {
     let names = vec![Identity::new(IdentityKind::Imsi, "7")];
     assert!(plan && account && core.set_subscriber(1, 1, names, START).is_ok());
     core
+}
+
+/// A plan of any text: mistakes are told with places that are there; what is read holds what it may, chooses a rule of
+/// the version of its time, and the same one until it says that another one holds.
+pub fn plan(octets: &[u8]) {
+    let Ok(text) = core::str::from_utf8(octets) else { return };
+    let plan = match tariff::read("p", text) {
+        Ok(plan) => plan,
+        Err(mistakes) => {
+            let lines = text.split('\n').count();
+            let is_there = |place: &Place| match place {
+                Place::File { line, column, .. } => {
+                    let of = text.split('\n').nth(line.saturating_sub(1)).unwrap_or_default();
+                    (1..=lines).contains(line) && (1..=of.chars().count() + 1).contains(column)
+                }
+                _ => false,
+            };
+            // A plan without a zone has mistakes elsewhere.
+            return mistakes.iter().for_each(|one| assert!(is_there(&one.place), "{one}"));
+        }
+    };
+    assert!((1..=tariff::NAME_OCTETS_MAX).contains(&plan.name.len()) && plan.currency.len() == 3);
+    assert!(plan.versions.is_sorted_by(|one, next| one.from < next.from));
+    let context = Context {
+        rating_group: Some(10),
+        apn: "internet",
+        network: Plmn::read("20801"),
+        destination: "33123",
+        ..Context::default()
+    };
+    let mut at = plan.versions[0].from.clamp(0, 4_000_000_000);
+    for _ in 0..8 {
+        let holds = plan.rule(&context, at).map(|rule| rule.name.clone());
+        let until = at.saturating_add(400 * 86_400);
+        let Some(next) = plan.next_change(&context, at, until) else { break };
+        assert!(next > at && next <= until);
+        assert_eq!(plan.rule(&context, next - 1).map(|rule| rule.name.clone()), holds, "{at} {next}");
+        at = next;
+    }
+}
+
+/// The state of records: open ones (octets behind their length, two octets, the higher one first), entries that go on,
+/// each behind its length; and the same octets as a cursor. What is read is written as what is read as the same, and
+/// each record that ends has the next number.
+pub fn records_state(octets: &[u8]) {
+    if let Some(cursor) = Cursor::read(octets) {
+        let mut again = Vec::new();
+        cursor.put(&mut again);
+        assert_eq!(Cursor::read(&again).as_ref(), Some(&cursor));
+    }
+    let mut parts = framed(octets);
+    let Some(first) = parts.next().filter(|octets| slots(octets).is_some_and(|slots| slots <= SLOTS)) else { return };
+    let Ok(mut fold) = Fold::read(first) else { return };
+    again_as_fold(&fold);
+    let mut source = Source::default();
+    for entry in parts.filter_map(|part| Entry::decode(part).ok()) {
+        if entry.effects.iter().any(|effect| slot(effect) > SLOTS) {
+            continue;
+        }
+        let (mut ended, first, before) = (Vec::new(), fold.number(), fold.records());
+        source.entry = entry.sequence;
+        fold.take(&entry, source, &mut ended);
+        let numbers = (0..ended.len()).map(|at| first.wrapping_add(at as u32));
+        assert!(ended.iter().map(|one| one.number).eq(numbers));
+        assert_eq!(fold.records(), before + ended.len() as u64);
+        again_as_fold(&fold);
+    }
+}
+
+/// Slots of sessions that are followed: memory is taken for each below.
+const SLOTS: u64 = 1 << 16;
+
+/// The slots that open records say there are, behind what else they begin with.
+fn slots(mut octets: &[u8]) -> Option<u64> {
+    let _: (Cuts, (u64, (u32, u64))) = Octets::take(&mut octets)?;
+    Octets::take(&mut octets)
+}
+
+fn slot(effect: &Effect) -> u64 {
+    match effect {
+        Effect::Opened { slot, .. }
+        | Effect::Refunded { slot, .. }
+        | Effect::Moved { slot, .. }
+        | Effect::Charged { slot, .. }
+        | Effect::Answered { slot, .. }
+        | Effect::Aborting { slot, .. }
+        | Effect::Closed { slot, .. } => u64::from(*slot),
+        _ => 0,
+    }
+}
+
+fn again_as_fold(fold: &Fold) {
+    let mut octets = Vec::new();
+    let put = |piece: &[u8]| -> Result<(), core::convert::Infallible> {
+        octets.extend_from_slice(piece);
+        Ok(())
+    };
+    let Ok(()) = fold.put(put);
+    assert_eq!(Fold::read(&octets).as_ref(), Ok(fold));
+}
+
+fn framed(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
+    core::iter::from_fn(move || {
+        let (length, behind) = rest.split_first_chunk()?;
+        let (part, behind) = behind.split_at_checked(usize::from(u16::from_be_bytes(*length)))?;
+        rest = behind;
+        Some(part)
+    })
 }
 
 /// A profile of a carrier, a line of two equals signs, and a bill with its titles: no octets do harm; mistakes are told

@@ -56,6 +56,8 @@ mod worker;
 pub use book::BUSY_PERCENT;
 pub use book::Stream;
 pub use calls::Peering;
+#[doc(hidden)]
+pub use control::exercise::orders as exercise_control;
 pub use control::{records_of, retain_here, retain_of};
 pub use counts::Counts;
 pub use forward::{ForwardSetup, Forwarded};

@@ -59,6 +59,8 @@ mod counts;
 mod cut;
 mod disk;
 mod durable;
+#[doc(hidden)]
+pub mod exercise;
 mod fault;
 mod folder;
 mod follow;

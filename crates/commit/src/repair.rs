@@ -120,7 +120,9 @@ pub fn survey<D: Disk>(disk: &D, keep: Keep, witnesses: &[Witness], see: &mut Sh
 /// The first record that there is to be.
 fn first_of<D: Disk>(disk: &D, keep: Keep) -> Result<u64, Fault> {
     let opening = Snapshot::opening(disk)?.map_or(0, |opening| opening.last);
-    let oldest = Snapshot::all(disk)?.last().map_or(0, |oldest| oldest.last);
+    // One that is damaged stands for nothing: it is put aside, and what it stood for is gone.
+    let whole = Snapshot::all(disk)?.into_iter().rev().find(|snapshot| snapshot.check(disk).is_ok());
+    let oldest = whole.map_or(0, |oldest| oldest.last);
     Ok(match keep {
         Keep::All => opening + 1,
         Keep::Needed => {
@@ -262,6 +264,11 @@ impl Looking<'_> {
             let Some(resumes) = segment.resumes(end) else { return Ok(end) };
             if resumes.next < end.next {
                 let what = format!("records from {} on stand twice", resumes.next);
+                return Err(Fault::damaged(&segment.name, resumes.at, what));
+            }
+            // Damage leaves the room of a block at least: what is behind less was never written so.
+            if resumes.at - end.at < HEAD_OCTETS as u64 {
+                let what = format!("record {} is where record {} should be", resumes.next, end.next);
                 return Err(Fault::damaged(&segment.name, resumes.at, what));
             }
             let count = u32::try_from(resumes.next - end.next).unwrap_or(u32::MAX);

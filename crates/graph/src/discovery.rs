@@ -11,6 +11,7 @@
 mod around;
 
 pub use around::AROUND_OCTETS_MAX;
+pub(crate) use around::{Around, columns as columns_around};
 
 use crate::inventory::Observed;
 use crate::inventory::around::FoundAround;

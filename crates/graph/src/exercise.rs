@@ -1,11 +1,16 @@
 //! What the fuzz targets drive.
 
+mod around;
+
 use crate::cacti::{DumpReader, Options, Query, Tables, convert, exchange};
-use crate::inventory::{Entry, Inventory, Restoring};
+use crate::inventory::order::{Draft, Order};
+use crate::inventory::{Change, Device, Entry, Identity, Inventory, Kind, Restoring, Row};
+pub use crate::job::exercise_orders as control;
 use crate::journal::{self, Records};
 use crate::poller::Reading;
 use crate::probe::{certificate, echo, json, output, prometheus};
 use crate::template::{self, Library, SERIES_MAX, built_in};
+pub use around::around;
 
 /// Files of templates: no text does harm, and one that is read is written as one that is read as the same.
 pub fn template(octets: &[u8]) {
@@ -80,6 +85,39 @@ pub fn framed<'r>(records: impl IntoIterator<Item = &'r [u8]>) -> Vec<u8> {
         out.extend_from_slice(&record[..usize::from(length)]);
     }
     out
+}
+
+/// An inventory with one device, and two of its interfaces.
+pub(crate) fn house() -> Inventory {
+    let mut inventory = Inventory::default();
+    let device = Order::Device(None, Device::new("edge-1", "10.0.0.1"));
+    let made = inventory.order(built_in::library(), &device).unwrap_or_default();
+    change(&mut inventory, made);
+    let mut making = Draft::new(&inventory);
+    let table = making.named(Kind::Table, "interfaces");
+    for (index, name) in [(1, "Gi0/1"), (7, "Gi0/7")] {
+        making.row(Row {
+            device: 1,
+            table,
+            name: name.into(),
+            identity: Identity { name: name.into(), ..Identity::default() },
+            index: Some([index].into()),
+            label: "".into(),
+            speed: 0,
+            fields: Vec::new(),
+        });
+    }
+    let rows = making.changes();
+    change(&mut inventory, rows);
+    inventory
+}
+
+/// What is changed is read as it is written, and is taken.
+fn change(inventory: &mut Inventory, changes: Vec<Change>) {
+    for entry in Entry::of_changes(inventory.sequence() + 1, 0, "exercise", changes) {
+        assert_eq!(Entry::decode(&entry.encode()).as_ref(), Ok(&entry));
+        assert_eq!(inventory.apply(&entry), Ok(()));
+    }
 }
 
 fn records_of(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {

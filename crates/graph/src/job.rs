@@ -39,6 +39,8 @@ mod twin;
 mod watching;
 
 pub use control::Control;
+#[doc(hidden)]
+pub use control::exercise::orders as exercise_orders;
 pub use drawing::{Drawing, DrawingCounters, DrawingOptions, NotDrawn, PICTURE_OCTETS_MAX};
 pub use handle::{Done, Handle, Reloaded, Undone, Unread};
 pub use import::{Imported, Sources, cacti};

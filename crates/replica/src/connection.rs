@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, Wr
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use trunkline_kit::tls;
-use trunkline_wire::nats::{self, Frames, Said};
+use trunkline_wire::nats::{self, Frames, Message, Said};
 
 /// How long a connection may take until it is ready.
 const READY_WITHIN: Duration = Duration::from_secs(2);
@@ -199,21 +199,25 @@ impl Connection {
                 Said::Pong => turn.pongs += 1,
                 Said::Error(what) => return Err(format!("it says: {what}")),
                 Said::Info(_) | Said::Ok => {}
-                Said::Message(message) => {
-                    let number = message.subject.rsplit('.').next().and_then(|word| word.parse().ok());
-                    turn.replies.extend(number.map(|number| Reply {
-                        number,
-                        status: message.status(),
-                        place: message.value("Nats-Sequence").and_then(|text| text.parse().ok()),
-                        payload: message.payload.to_vec(),
-                    }));
-                }
+                Said::Message(message) => turn.replies.extend(Reply::of(&message)),
             }
         }
         let taken = frames.taken();
         self.input = input;
         self.input.drain(..taken);
         Ok(turn)
+    }
+}
+
+impl Reply {
+    /// The answer that a message is: the last word of its subject is the number of the request.
+    pub fn of(message: &Message<'_>) -> Option<Reply> {
+        Some(Reply {
+            number: message.subject.rsplit('.').next()?.parse().ok()?,
+            status: message.status(),
+            place: message.value("Nats-Sequence").and_then(|text| text.parse().ok()),
+            payload: message.payload.to_vec(),
+        })
     }
 }
 

@@ -24,6 +24,9 @@ const NO_STREAM: u64 = 10_059;
 /// Error of JetStream: there is no such message.
 const NO_MESSAGE: u64 = 10_037;
 
+/// Characters of what a server says that are told.
+pub(crate) const SAID_CHARS_MAX: usize = 200;
+
 /// How a request ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failed {
@@ -70,21 +73,7 @@ impl Connection {
     }
 
     async fn api(&mut self, what: &str, stream: &str, payload: &Value) -> Result<Result<Value, (u64, String)>, Failed> {
-        let reply = self.request(&format!("$JS.API.{what}.{stream}"), payload.to_string().as_bytes()).await?;
-        if reply.status == Some(503) {
-            return Err(Failed::Away(
-                "JetStream is not there: the server runs without it, or has no leader".to_owned(),
-            ));
-        }
-        let strange = |_| Failed::Away("JetStream answers something else".to_owned());
-        let value: Value = serde_json::from_slice(&reply.payload).map_err(strange)?;
-        Ok(match value.get("error") {
-            None => Ok(value),
-            Some(error) => Err((
-                error["err_code"].as_u64().unwrap_or_default(),
-                error["description"].as_str().unwrap_or("it does not say why").to_owned(),
-            )),
-        })
+        answered(&self.request(&format!("$JS.API.{what}.{stream}"), payload.to_string().as_bytes()).await?)
     }
 
     /// Makes the stream if it is not there; how it stands.
@@ -113,14 +102,7 @@ impl Connection {
 
     /// The newest message of a subject, with its place: as the stream's own leader has it, never out of date.
     pub async fn newest(&mut self, stream: &str, subject: &str) -> Result<Option<(u64, Vec<u8>)>, Failed> {
-        let value = match self.api("STREAM.MSG.GET", stream, &json!({ "last_by_subj": subject })).await? {
-            Err((NO_MESSAGE, _)) => return Ok(None),
-            Err((_, what)) => return Err(Failed::Away(what)),
-            Ok(value) => value,
-        };
-        let octets = value["message"]["data"].as_str().and_then(|text| BASE64_STANDARD.decode(text).ok());
-        let found = value["message"]["seq"].as_u64().zip(octets);
-        found.map(Some).ok_or_else(|| Failed::Away("JetStream answers something else".to_owned()))
+        newest_of(self.api("STREAM.MSG.GET", stream, &json!({ "last_by_subj": subject })).await?)
     }
 
     /// The message at a place.
@@ -207,7 +189,40 @@ fn config(options: &Options) -> Value {
     })
 }
 
-fn found(reply: Reply) -> Result<Option<(u64, Vec<u8>)>, Failed> {
+/// What JetStream answers to a question: a value, or the number of an error and what it is.
+pub(crate) fn answered(reply: &Reply) -> Result<Result<Value, (u64, String)>, Failed> {
+    if reply.status == Some(503) {
+        return Err(Failed::Away("JetStream is not there: the server runs without it, or has no leader".to_owned()));
+    }
+    let strange = |_| Failed::Away("JetStream answers something else".to_owned());
+    let value: Value = serde_json::from_slice(&reply.payload).map_err(strange)?;
+    Ok(match value.get("error").filter(|error| !error.is_null()) {
+        None => Ok(value),
+        Some(error) => Err((
+            error["err_code"].as_u64().unwrap_or_default(),
+            short(error["description"].as_str().unwrap_or("it does not say why")),
+        )),
+    })
+}
+
+/// The newest message of a subject, with its place.
+pub(crate) fn newest_of(answer: Result<Value, (u64, String)>) -> Result<Option<(u64, Vec<u8>)>, Failed> {
+    let value = match answer {
+        Err((NO_MESSAGE, _)) => return Ok(None),
+        Err((_, what)) => return Err(Failed::Away(what)),
+        Ok(value) => value,
+    };
+    let octets = value["message"]["data"].as_str().and_then(|text| BASE64_STANDARD.decode(text).ok());
+    let found = value["message"]["seq"].as_u64().zip(octets);
+    found.map(Some).ok_or_else(|| Failed::Away("JetStream answers something else".to_owned()))
+}
+
+/// What a server says, for one line of a log.
+fn short(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SAID_CHARS_MAX).collect()
+}
+
+pub(crate) fn found(reply: Reply) -> Result<Option<(u64, Vec<u8>)>, Failed> {
     match (reply.status, reply.place) {
         (Some(404), _) => Ok(None),
         (None, Some(place)) => Ok(Some((place, reply.payload))),
@@ -231,7 +246,7 @@ impl Published {
         match error["err_code"].as_u64() {
             Some(WRONG_LAST_ID) => Published::Elsewhere(None),
             Some(WRONG_LAST) => Published::Elsewhere(what.rsplit(' ').next().and_then(|word| word.parse().ok())),
-            Some(code) => Published::NotNow(format!("{what} ({code})")),
+            Some(code) => Published::NotNow(format!("{} ({code})", short(what))),
             None => Published::NotNow(format!("JetStream is not there ({status})")),
         }
     }

@@ -1,10 +1,16 @@
 //! What the fuzz targets drive.
 
 use crate::archive::{Archive, Rows, Time, Value};
+use crate::disk::{Disk, Mark};
 use crate::fetch::{Question, Window};
 use crate::info::facts;
 use crate::rpn::{self, Calendar, Machine, Row, Variable};
 use crate::shape::Consolidation;
+use crate::writer::{Options, RedoCheck, Writer, redo_check};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// Octets of the files that are tried: what a window reads behind them is zeros.
 const FILE_OCTETS: usize = 1 << 16;
@@ -89,4 +95,94 @@ pub fn expression(octets: &[u8]) {
         all
     };
     assert_eq!(run(), run());
+}
+
+/// A redo file of any octets beside a file of archives (the octets behind its length, two octets, the higher one
+/// first), whose checksums are made right: a start ends, leaves the other file as long as it was, and leaves two redo
+/// files that hold nothing; a second start repeats nothing.
+pub fn redo(octets: &[u8]) {
+    let Some((length, rest)) = octets.split_first_chunk() else { return };
+    let (redo, file) = rest.split_at(usize::from(u16::from_be_bytes(*length)).min(rest.len()));
+    let mut redo = redo.to_vec();
+    let _ = redo_check(&redo);
+    seal(&mut redo);
+    assert!(!matches!(redo_check(&redo), RedoCheck::Entry(_)));
+    let (disk, options) = (Ram::default(), Options { redo_octets: 0, ..Options::default() });
+    disk.0.borrow_mut().extend([("redo.0".into(), redo), ("a".into(), file.to_vec())]);
+    let Ok((_, found)) = Writer::open(&disk, options) else { unreachable!("the disk is well") };
+    assert!(found.entries + found.gone + found.changed <= octets.len() as u64 / 8);
+    let of = |name: &str| disk.0.borrow()[Path::new(name)].clone();
+    assert_eq!((of("a").len(), disk.0.borrow().len()), (file.len(), 3));
+    assert!(found.entries > 0 || of("a") == file);
+    assert_eq!(["redo.0", "redo.1"].map(|name| redo_check(&of(name))), [RedoCheck::Whole(0); 2]);
+    let mended = of("a");
+    let again = Writer::open(&disk, options).map(|(_, found)| found).ok();
+    assert_eq!((again, of("a")), (Some(crate::writer::Recovered::default()), mended));
+}
+
+/// Makes the checksums of a redo file's head and entries right, as far as there are any.
+fn seal(redo: &mut [u8]) {
+    let Some((head, mut rest)) = redo.split_at_mut_checked(24) else { return };
+    head[..8].copy_from_slice(b"TRRDRED2");
+    // Two more generations begin at a start.
+    head[15] &= 0x7f;
+    let check = u64::from(crc32fast::hash(&head[..16]));
+    head[16..24].copy_from_slice(&check.to_le_bytes());
+    while let Some((entry, behind)) = rest.split_at_mut_checked(8) {
+        let length = u32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]) as usize;
+        let Some((body, behind)) = behind.split_at_mut_checked(length) else { return };
+        let mut check = crc32fast::Hasher::new();
+        check.update(&head[8..16]);
+        check.update(body);
+        entry[4..8].copy_from_slice(&check.finalize().to_le_bytes());
+        rest = behind;
+    }
+}
+
+/// A folder in memory, all files of which have the number 1.
+#[derive(Debug, Default)]
+struct Ram(RefCell<BTreeMap<PathBuf, Vec<u8>>>);
+
+impl Disk for &Ram {
+    type File = PathBuf;
+
+    fn open(&self, path: &Path) -> io::Result<PathBuf> {
+        let is_there = self.0.borrow().contains_key(path);
+        is_there.then(|| path.to_owned()).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn make(&self, path: &Path, octets: u64) -> io::Result<PathBuf> {
+        let mut files = self.0.borrow_mut();
+        let file = files.entry(path.to_owned()).or_default();
+        file.resize(octets as usize, 0);
+        Ok(path.to_owned())
+    }
+
+    fn mark(&self, file: &PathBuf) -> io::Result<Mark> {
+        Ok(Mark { number: 1, octets: self.0.borrow()[file].len() as u64, written_ns: 0 })
+    }
+
+    fn read(&self, file: &PathBuf, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        let files = self.0.borrow();
+        let there = usize::try_from(at).ok().and_then(|at| files[file].get(at..)).unwrap_or_default();
+        let length = there.len().min(into.len());
+        into[..length].copy_from_slice(&there[..length]);
+        Ok(length)
+    }
+
+    fn write(&self, file: &PathBuf, at: u64, octets: &[u8]) -> io::Result<()> {
+        let mut files = self.0.borrow_mut();
+        let (file, at) = (files.entry(file.clone()).or_default(), at as usize);
+        file.resize(file.len().max(at + octets.len()), 0);
+        file[at..at + octets.len()].copy_from_slice(octets);
+        Ok(())
+    }
+
+    fn sync(&self, _: &PathBuf) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -5,6 +5,7 @@ use crate::gist::plan::Plan;
 use crate::gist::{self, Columns};
 use crate::packed::{Damaged, Unpack};
 use crate::row::{Call, Rows};
+use crate::store::{Cursor, Order};
 use crate::{detail, journal, ladder};
 
 /// A ladder as it lies in a packed column: what decodes must come back from its own encoding.
@@ -34,6 +35,25 @@ pub fn filter(octets: &[u8]) {
         Err(mistake) => {
             assert!(mistake.column <= text.chars().count() + 1, "{mistake}");
             assert!(!mistake.caret(text).is_empty());
+        }
+    }
+}
+
+/// The cursor of a page: one that is read is written as it came, and leaves of a span no more than there was, less with
+/// each page.
+pub fn cursor(octets: &[u8]) {
+    let Ok(text) = core::str::from_utf8(octets) else { return };
+    let Ok(cursor) = text.parse::<Cursor>() else { return };
+    assert_eq!(cursor.to_string(), text);
+    let noon_ns = cursor.day.start_ns().saturating_add(43_200_000_000_000);
+    for (from_ns, to_ns) in [(i64::MIN, i64::MAX), (0, noon_ns), (noon_ns, i64::MAX)] {
+        for order in [Order::Newest, Order::Oldest] {
+            let left = cursor.cut(order, (from_ns, to_ns));
+            assert!(left.0 >= from_ns && left.1 <= to_ns);
+            let through = Cursor::behind(cursor.day, order).cut(order, left);
+            assert!(through.0 >= left.0 && through.1 <= left.1);
+            let is_out = |at_ns: i64| !(through.0..through.1).contains(&at_ns);
+            assert!(is_out(cursor.day.start_ns()) && is_out(noon_ns), "{text} {order:?} {through:?}");
         }
     }
 }

@@ -110,7 +110,9 @@ impl FromStr for Cursor {
         let wrong = || StoreError::Question(format!("not a cursor: '{text}'"));
         let (day, row) = text.split_once('.').ok_or_else(wrong)?;
         let row = u128::from_str_radix(row, 16).map_err(|_| wrong())?.to_be_bytes();
-        Ok(Cursor { day: day.parse().map_err(|_| wrong())?, row })
+        let cursor = Cursor { day: day.parse().map_err(|_| wrong())?, row };
+        // Only what was written here: neither a sign nor another number of digits.
+        (cursor.to_string() == text).then_some(cursor).ok_or_else(wrong)
     }
 }
 

@@ -24,6 +24,8 @@ mod caches;
 #[cfg(test)]
 #[path = "../../kit/tests/shared/eventually.rs"]
 mod eventually;
+#[doc(hidden)]
+pub mod exercise;
 mod guard;
 mod live;
 mod moment;

@@ -11,6 +11,7 @@
 //! is seen (`seen`): the rest is answered as if it did not exist. What has no `seen` tells of all devices.
 
 mod asked;
+pub mod exercise;
 mod orders;
 mod reports;
 mod sight;

@@ -14,6 +14,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 /// Octets of a line that a server says, and lines of an answer.
 const LINE_OCTETS_MAX: u64 = 2048;
 const LINES_MAX: usize = 100;
+/// Characters of it that are told.
+const SAID_CHARS_MAX: usize = 500;
 /// Characters of base64 in a line (RFC 2045 section 6.8).
 const BASE64_LINE: usize = 76;
 /// Octets in an encoded word (RFC 2047 section 2: 75 characters with what is around them).
@@ -163,23 +165,85 @@ impl<S: Stream> Talk<S> {
         loop {
             let mut octets = Vec::new();
             (&mut self.stream).take(LINE_OCTETS_MAX).read_until(b'\n', &mut octets).await?;
-            let line = String::from_utf8_lossy(&octets).trim_end().to_owned();
-            let code = line.get(..3).and_then(|code| code.parse::<u16>().ok());
-            let (Some(code), true) = (code, octets.ends_with(b"\n") && lines.len() < LINES_MAX) else {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, format!("the server says '{line}'")).into());
-            };
-            let goes_on = line.as_bytes().get(3) == Some(&b'-');
-            lines.push(line.get(4..).unwrap_or_default().to_owned());
-            if goes_on {
-                continue;
+            let line = Line::read(&octets).filter(|_| lines.len() < LINES_MAX).ok_or_else(|| {
+                let said = said(&String::from_utf8_lossy(&octets));
+                io::Error::new(io::ErrorKind::InvalidData, format!("the server says '{said}'"))
+            })?;
+            lines.push(line.text.clone());
+            if !line.goes_on {
+                return line.ends(expected).map(|()| lines);
             }
-            return match code {
-                code if code == expected => Ok(lines),
-                500..=599 => Err(Failure::Never(format!("the server says {line}"))),
-                _ => Err(Failure::Later(format!("the server says {line}"))),
-            };
         }
     }
+}
+
+/// A line of an answer (RFC 5321 section 4.2.1).
+struct Line {
+    code: u16,
+    /// Whether there is another one.
+    goes_on: bool,
+    text: String,
+}
+
+impl Line {
+    /// Of octets up to the end of the line: three digits, then a hyphen, a space or nothing.
+    fn read(octets: &[u8]) -> Option<Line> {
+        let octets = octets.strip_suffix(b"\n")?.trim_ascii_end();
+        let (code, rest) = octets.split_first_chunk::<3>()?;
+        let code = code
+            .iter()
+            .try_fold(0, |code, octet| octet.is_ascii_digit().then(|| code * 10 + u16::from(octet - b'0')))?;
+        let (goes_on, text) = match rest {
+            [b'-', text @ ..] => (true, text),
+            [b' ', text @ ..] => (false, text),
+            [] => (false, rest),
+            _ => return None,
+        };
+        Some(Line { code, goes_on, text: String::from_utf8_lossy(text).into_owned() })
+    }
+
+    /// What the last line of an answer means.
+    fn ends(&self, expected: u16) -> Result<(), Failure> {
+        let why = || format!("the server says {} {}", self.code, said(&self.text)).trim_end().to_owned();
+        match self.code {
+            code if code == expected => Ok(()),
+            500..=599 => Err(Failure::Never(why())),
+            _ => Err(Failure::Later(why())),
+        }
+    }
+}
+
+/// What a server says, for one line of a log.
+fn said(text: &str) -> String {
+    text.trim_end().chars().map(|c| if c.is_control() { ' ' } else { c }).take(SAID_CHARS_MAX).collect()
+}
+
+/// What a server says, in any pieces: an answer ends with a line of one of its codes, has not too many lines, and what
+/// is told of it is a line.
+pub fn exercise(octets: &[u8]) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let Ok(runtime) = runtime else { return };
+    runtime.block_on(async {
+        let (mut given, taken) = tokio::io::duplex(octets.len() + 1);
+        let wrote = given.write_all(octets).await;
+        drop(given);
+        let mut talk = Talk::new(taken);
+        while wrote.is_ok() {
+            match talk.answer(250).await {
+                Ok(lines) => {
+                    assert!((1..=LINES_MAX).contains(&lines.len()));
+                    assert!(
+                        lines.iter().all(|line| !line.contains('\n') && line.len() <= 3 * LINE_OCTETS_MAX as usize)
+                    );
+                }
+                Err(Failure::Later(why) | Failure::Never(why)) => {
+                    assert!(why.chars().count() <= SAID_CHARS_MAX + 30 && !why.contains(char::is_control));
+                }
+                // It ends with what is no answer, at the latest with nothing.
+                Err(Failure::Broken(error)) => return assert!(error.to_string().chars().count() < SAID_CHARS_MAX + 30),
+            }
+        }
+    });
 }
 
 /// The mail (RFC 5322), in lines of ASCII none of which begins with a dot.
@@ -243,3 +307,6 @@ fn encoded_words(text: &str) -> String {
     let encoded: Vec<String> = words.iter().map(|word| format!("=?utf-8?B?{}?=", STANDARD.encode(word))).collect();
     encoded.join("\r\n ")
 }
+
+#[cfg(test)]
+mod tests;

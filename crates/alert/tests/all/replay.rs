@@ -27,4 +27,6 @@ fn replay(target: &str, run: fn(&[u8])) -> usize {
 fn corpora() {
     assert!(replay("alert_entries", exercise::entries) > 1);
     assert!(replay("alert_rules", exercise::rules) > 1);
+    assert!(replay("alert_control", exercise::control) > 1);
+    assert!(replay("alert_smtp", exercise::smtp) > 1);
 }

@@ -13,7 +13,7 @@ use crate::profile::Known;
 use crate::quota::{self, Charge, Late, Mapping, Recent, What};
 use crate::session::{Answer, Core, Kind, Mark, Once, OrderKey, Outcome, Push, Refused, Request, code};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use trunkline_commit::{Committer, Disk, Log, Options};
 use trunkline_kit::config::Mistake;
@@ -111,7 +111,24 @@ pub(super) struct Desk<'a> {
     holds: bool,
 }
 
+/// See [`Book::loose`].
+#[derive(Debug)]
+pub(super) struct Loose(Mutex<Inner>);
+
+impl Loose {
+    pub fn desk(&self) -> Desk<'_> {
+        Desk { inner: self.0.lock().unwrap_or_else(PoisonError::into_inner), behind: 0, holds: false }
+    }
+}
+
 impl Book {
+    /// A core that is decided with and has no log, for what is exercised without a disk.
+    pub fn loose(core: Core) -> Loose {
+        let (recent, outbox, clock) =
+            (Recent::default(), Outbox::default(), Clock::new(Duration::ZERO, 0, Duration::ZERO));
+        Loose(Mutex::new(Inner { core, recent, outbox, is_stuck: false, overload: Overload::default(), clock }))
+    }
+
     pub fn start<D>(
         core: Core,
         recent: Recent,

@@ -6,6 +6,7 @@
 //!   {"do":"top-up","account":99,"amount":500}             ->  {"error":"no such account","kind":"not-found"}
 //! ```
 
+pub mod exercise;
 mod told;
 
 use super::book::{Desk, Stream, Undone};
@@ -480,9 +481,10 @@ const KINDS: [(&str, IdentityKind); 5] = [
 /// Reads `e164:442079460000`; a SIP URI may stand for itself.
 fn identity(text: &str) -> Result<Identity, String> {
     let wrong = || format!("an identity is e164:.., imsi:.., sip:.., nai:.. or private:.., not \"{text}\"");
-    let (kind, name) = text.split_once(':').filter(|(_, name)| !name.is_empty()).ok_or_else(wrong)?;
-    let (_, kind) = KINDS.iter().find(|(word, _)| *word == kind).ok_or_else(wrong)?;
-    Ok(Identity::new(*kind, if *kind == IdentityKind::Sip { text } else { name.trim_start_matches('+') }))
+    let (kind, name) = text.split_once(':').ok_or_else(wrong)?;
+    let name = name.trim_start_matches('+');
+    let (_, kind) = KINDS.iter().find(|(word, _)| *word == kind && !name.is_empty()).ok_or_else(wrong)?;
+    Ok(Identity::new(*kind, if *kind == IdentityKind::Sip { text } else { name }))
 }
 
 /// An identity as it is read.

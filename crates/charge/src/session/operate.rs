@@ -172,7 +172,7 @@ impl Core {
         let known = self.state.account(account).ok_or(Refused::NoAccount)?;
         let after = known.balance.plus(amount);
         let comes = reason != MoneyReason::Adjustment && amount.0 < 0;
-        if comes || note.len() > TEXT_OCTETS_MAX || amount.0.abs() > MONEY_MAX || after.0 > MONEY_MAX {
+        if comes || note.len() > TEXT_OCTETS_MAX || amount.0.unsigned_abs() > MONEY_MAX as u64 || after.0 > MONEY_MAX {
             return Err(Refused::TooMuch);
         }
         if amount.0 < 0 && amount.0.saturating_neg() > known.free().0 {

@@ -34,4 +34,26 @@ fn corpora() {
     assert!(replay("charge_snapshot", exercise::snapshot) > 0);
     assert!(replay("charge_gateway", exercise::gateway) > 0);
     assert!(replay("charge_quota", exercise::quota) > 0);
+    assert!(replay("charge_records", exercise::records_state) > 0);
+}
+
+/// What is read of a text: as it is, cut off, and with some octets another one.
+#[test]
+fn texts() {
+    for (target, run) in [("charge_plan", exercise::plan as fn(&[u8])), ("charge_control", exercise::control)] {
+        let inputs = corpus(target);
+        assert!(!inputs.is_empty());
+        for whole in &inputs {
+            let mut changed = whole.clone();
+            for at in (0..whole.len()).step_by(1 + whole.len() / 100) {
+                run(&whole[..at]);
+                for octet in [b'"', b'0', whole[at] ^ 1] {
+                    changed[at] = octet;
+                    run(&changed);
+                }
+                changed[at] = whole[at];
+            }
+            run(whole);
+        }
+    }
 }

@@ -5,4 +5,5 @@ mod copy;
 mod crashes;
 mod damage;
 mod follow;
+mod replay;
 mod world;

@@ -111,7 +111,7 @@ type Cells = BTreeMap<Box<[u32]>, Raw>;
 
 /// What was found so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Around {
+pub(crate) struct Around {
     columns: BTreeMap<Column, Cells>,
     whole: Vec<Column>,
     octets: usize,
@@ -120,7 +120,7 @@ pub(super) struct Around {
 }
 
 /// What is to be walked.
-pub(super) fn columns() -> Vec<Oid> {
+pub(crate) fn columns() -> Vec<Oid> {
     COLUMNS.iter().filter_map(|(_, front, rest)| Oid::new(&[&front[..], rest].concat())).collect()
 }
 
@@ -199,6 +199,11 @@ impl Around {
         }
     }
 
+    /// An ifIndex; none where it is no number of 32 bits.
+    fn interface(&self, column: Column, index: &[u32]) -> Option<u32> {
+        u32::try_from(self.number(column, index)?).ok()
+    }
+
     fn octets(&self, column: Column, index: &[u32]) -> &[u8] {
         match self.columns.get(&column).and_then(|cells| cells.get(index)) {
             Some(Raw::Octets(octets)) => octets,
@@ -262,8 +267,8 @@ impl Around {
             // A mask with holes tells no network.
             let prefix = mask.ok().filter(|mask| mask.leading_ones() + mask.trailing_zeros() >= 32);
             let prefix = prefix.map(|mask| mask.leading_ones() as u8);
-            if let (Some(address), Some(interface)) = (v4(index), self.number(C::AddressIndex, index)) {
-                all.push((address, prefix, interface as u32));
+            if let (Some(address), Some(interface)) = (v4(index), self.interface(C::AddressIndex, index)) {
+                all.push((address, prefix, interface));
             }
         }
         for (index, _) in self.cells(C::AnyAddressIndex) {
@@ -274,9 +279,9 @@ impl Around {
                 Some(Raw::Name(arcs)) if arcs.len() > 2 => arcs.last().and_then(|bits| u8::try_from(*bits).ok()),
                 _ => None,
             };
-            let interface = self.number(C::AnyAddressIndex, index).filter(|_| is_told);
+            let interface = self.interface(C::AnyAddressIndex, index).filter(|_| is_told);
             if let (Some(address), Some(interface)) = (of_index(*family, address), interface) {
-                all.push((address, prefix, interface as u32));
+                all.push((address, prefix, interface));
             }
         }
         all
@@ -362,9 +367,24 @@ fn identifier(is_hardware: bool, is_network: bool, octets: &[u8]) -> String {
     let address = octets.split_first().and_then(|(family, octets)| of_family((*family).into(), octets));
     match address.filter(|_| is_network) {
         Some(address) => address.to_string(),
-        None if is_hardware => octets.iter().map(|octet| format!("{octet:02x}")).collect::<Vec<_>>().join(":"),
+        None if is_hardware => {
+            let written = written_hardware(octets);
+            let octets = written.as_ref().map_or(octets, |octets| octets);
+            octets.iter().map(|octet| format!("{octet:02x}")).collect::<Vec<_>>().join(":")
+        }
         None => super::of_octets(octets),
     }
+}
+
+/// Field: RouterOS tells a hardware address as a text, "48:A9:8A:BD:B4:7D", where six octets are said.
+fn written_hardware(octets: &[u8]) -> Option<[u8; 6]> {
+    let text = core::str::from_utf8(octets).ok()?;
+    let (mut address, mut parts) = ([0; 6], text.split([':', '-']));
+    for octet in &mut address {
+        let part = parts.next().filter(|part| part.len() == 2 && part.bytes().all(|c| c.is_ascii_hexdigit()))?;
+        *octet = u8::from_str_radix(part, 16).ok()?;
+    }
+    parts.next().is_none().then_some(address)
 }
 
 #[cfg(test)]
@@ -402,6 +422,28 @@ mod tests {
         let addresses: Vec<String> = first.addresses.iter().map(|address| address.0.to_string()).collect();
         assert_eq!(addresses, ["192.0.2.7", "192.0.2.8"]);
         assert_eq!(&*neighbours.all[1].1.chassis, "192.0.2.9");
+    }
+
+    #[test]
+    fn a_hardware_address_is_the_same_as_octets_and_as_a_text() {
+        let told = |octets: &[u8]| identifier(true, false, octets);
+        for octets in [&b"48:A9:8A:BD:B4:7D"[..], b"48-a9-8a-bd-b4-7d", &[0x48, 0xa9, 0x8a, 0xbd, 0xb4, 0x7d]] {
+            assert_eq!(told(octets), "48:a9:8a:bd:b4:7d");
+        }
+        for (octets, expected) in [
+            (&b"48:A9:8A:BD:B4"[..], "34:38:3a:41:39:3a:38:41:3a:42:44:3a:42:34"),
+            (b"+1:A9:8A:BD:B4:7D", "2b:31:3a:41:39:3a:38:41:3a:42:44:3a:42:34:3a:37:44"),
+            (b"", ""),
+        ] {
+            assert_eq!(told(octets), expected);
+        }
+        // A chassis of the kind of networks whose octets are no address, and an index of one arc (old RouterOS).
+        assert_eq!(identifier(false, true, &[1, 192, 0, 2]), "01:c0:00:02");
+        let short = around(&[(C::Chassis, &[1383], Value::OctetString(b"ABCDEF"))]);
+        assert!(short.found().0.neighbours.is_some_and(|found| found.all.is_empty()));
+        // An ifIndex of more than 32 bits is none, and not another interface.
+        let wide = around(&[(C::AddressIndex, &[10, 0, 0, 1], Value::Integer((1 << 32) + 2))]);
+        assert_eq!(wide.addresses(), []);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! ```
 
 mod asked;
+pub mod exercise;
 mod orders;
 mod told;
 

@@ -76,6 +76,16 @@ impl Range {
         Ok(range)
     }
 
+    /// That it has as many addresses as it may have, each at its own place.
+    pub fn check(self) {
+        let count = self.count();
+        assert!((1..=ADDRESSES_MAX).contains(&count) && self.first <= self.last);
+        for place in [0, count / 2, count - 1] {
+            assert_eq!(self.place(self.at(place)), Some(place), "{self}");
+        }
+        assert_eq!(Range::parse(&self.to_string()).map(|again| (again.first, again.last)), Ok((self.first, self.last)));
+    }
+
     fn count(self) -> u32 {
         // It was looked at that they are no more.
         u32::try_from(self.last - self.first).unwrap_or(ADDRESSES_MAX) + 1

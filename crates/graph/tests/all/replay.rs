@@ -6,7 +6,7 @@ use trunkline_graph::exercise;
 /// A target's name, and what it drives.
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 8] = [
+const TARGETS: [Target; 10] = [
     ("graph_template", exercise::template),
     ("graph_entry", exercise::entry),
     ("graph_snapshot", exercise::snapshot),
@@ -15,6 +15,8 @@ const TARGETS: [Target; 8] = [
     ("graph_metrics", exercise::metrics),
     ("graph_probe", exercise::probe),
     ("graph_journal", exercise::journal),
+    ("graph_around", exercise::around),
+    ("graph_control", exercise::control),
 ];
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {
@@ -37,7 +39,7 @@ proptest::proptest! {
     /// Nor does what is near them: octets changed, cut out and doubled.
     #[test]
     fn nothing_near_the_corpora_does_harm(
-        target in 0usize..8, file in 0usize..8,
+        target in 0usize..10, file in 0usize..16,
         edits in proptest::collection::vec((proptest::num::usize::ANY, 0u8..4, proptest::num::u8::ANY), 1..6),
     ) {
         let (name, run) = TARGETS[target];

@@ -123,6 +123,11 @@ pub(super) struct Piece {
 }
 
 impl Piece {
+    /// Where it ends, if it does.
+    fn end(&self) -> Option<u64> {
+        self.at.checked_add((self.octets.len() as u64).checked_mul(self.times)?)
+    }
+
     pub fn write(&self, write: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
         spread(self.at, &self.octets, self.times, write)
     }
@@ -431,7 +436,9 @@ fn repeat<D: Disk>(
 
 fn is_the_one<D: Disk>(disk: &D, file: &D::File, entry: &Entry, span: &RangeInclusive<i64>) -> Result<bool, Fault> {
     let mark = disk.mark(file)?;
-    if mark.number != entry.number || entry.still_octets > mark.octets {
+    // What has samples keeps its length: no piece is behind the end.
+    let fits = |piece: &Piece| piece.end().is_some_and(|end| end <= mark.octets);
+    if mark.number != entry.number || entry.still_octets > mark.octets || !entry.pieces.iter().all(fits) {
         return Ok(false);
     }
     let mut still = vec![0; entry.still_octets as usize + 16];

@@ -41,3 +41,20 @@ fn expressions_of_any_text_do_no_harm() {
         }
     }
 }
+
+#[test]
+fn redo_files_of_any_octets_do_no_harm() {
+    let inputs = corpus("rrd_redo");
+    assert!(inputs.len() > 3);
+    for octets in inputs {
+        for at in 0..octets.len() {
+            exercise::redo(&octets[..at]);
+            let mut other = octets.clone();
+            for octet in [0, 1, 0xff, octets[at] ^ 1] {
+                other[at] = octet;
+                exercise::redo(&other);
+            }
+        }
+        exercise::redo(&octets);
+    }
+}

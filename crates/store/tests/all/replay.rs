@@ -27,6 +27,7 @@ fn corpora() {
     assert!(replay(&root().join("fuzz/corpus/store_ladder"), exercise::ladder) > 0);
     assert!(replay(&root().join("fuzz/corpus/store_journal"), exercise::journal) > 0);
     assert!(replay(&root().join("fuzz/corpus/store_gists"), exercise::gists) > 0);
+    assert!(replay(&root().join("fuzz/corpus/store_cursor"), exercise::cursor) > 0);
 }
 
 #[test]

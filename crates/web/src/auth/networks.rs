@@ -209,9 +209,51 @@ fn parameter(element: &str, name: &str) -> Result<Option<String>, Refusal> {
         }
         let value = value.trim();
         let inner = value.strip_prefix('"').and_then(|v| v.strip_suffix('"'));
-        found = Some(inner.map_or(value.to_owned(), |v| v.replace('\\', "")));
+        found = Some(inner.map_or(value.to_owned(), unquoted));
     }
     Ok(found)
+}
+
+/// What stands in a quoted string: a character behind a backslash is itself (RFC 9110 section 5.6.4).
+fn unquoted(inner: &str) -> String {
+    let (mut text, mut characters) = (String::with_capacity(inner.len()), inner.chars());
+    while let Some(c) = characters.next() {
+        text.extend(if c == '\\' { characters.next() } else { Some(c) });
+    }
+    text
+}
+
+/// A header that a proxy wrote behind what a client wrote: the first octet says which and whether the proxy quotes, the
+/// rest is the client's. The client is who the proxy says or is refused; from elsewhere nothing of it counts; a host
+/// that the proxy passes on is read as it was.
+pub fn exercise(octets: &[u8]) {
+    let Some((how, rest)) = octets.split_first() else { return };
+    let written = String::from_utf8_lossy(rest);
+    let proxies = TrustedProxies(["10.0.0.1", "10.0.0.2"].into_iter().filter_map(parse_network).collect());
+    let own = [IpAddr::from([10, 0, 0, 1]), IpAddr::from([192, 0, 2, 1])];
+    let seen = ["198.51.100.7", "2001:db8::7"].map(|text| text.parse::<IpAddr>());
+    let (Ok(seen), is_v6) = (seen[usize::from(how & 1)].clone(), how & 1 == 1) else { return };
+    let name = if is_v6 { format!("\"[{seen}]:4711\"") } else { format!("\"{seen}\"") };
+    let appended = [format!("{written}, {seen}"), format!("{written}, for={name};proto=https;host=\"a.example\"")];
+    for (own, is_ours) in own.into_iter().zip([true, false]) {
+        let x = Forwarding { x_for: &[&appended[0]], ..Forwarding::default() };
+        let standard = Forwarding { forwarded: &[&appended[1]], ..Forwarding::default() };
+        let both = Forwarding { x_for: &[&appended[0]], forwarded: &[&written], ..Forwarding::default() };
+        for headers in [x, standard, both] {
+            match proxies.client(own, &headers) {
+                Ok(client) if is_ours => assert_eq!(client.address, seen, "{headers:?}"),
+                Ok(client) => assert_eq!(client, Client { address: own, https: None, host: None }),
+                Err(_) => assert!(is_ours),
+            }
+        }
+    }
+    let escaped = written.replace('\\', "\\\\").replace('"', "\\\"");
+    let header = format!("for=192.0.2.9;host=\"{escaped}\"");
+    let client = proxies.client(own[0], &Forwarding { forwarded: &[&header], ..Forwarding::default() });
+    assert_eq!(client.ok().and_then(|client| client.host).as_deref(), Some(&*written), "{header}");
+    if let Some(network) = parse_network(&written) {
+        assert!(parse_network(&network.to_string()) == Some(network) && network.trunc() == network);
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! takes no memory and ends nobody's, and an answer that was meant for another browser fits none.
 
 mod claims;
+pub mod exercise;
 mod fetch;
 mod jws;
 #[cfg(test)]

@@ -22,6 +22,7 @@ mod one_call;
 mod people;
 mod provider;
 mod ratings;
+mod replay;
 mod rights;
 mod roles;
 mod schema;

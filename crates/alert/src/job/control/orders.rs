@@ -23,7 +23,7 @@ const TEXT_CHARS_MAX: usize = 1_000;
 /// What is asked.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
-enum Order {
+pub(super) enum Order {
     /// Alerts that are not over.
     List {},
     /// Alerts that are over, the newest first.
@@ -92,8 +92,7 @@ fn hundred() -> usize {
     100
 }
 
-pub fn carry_out(served: &Served, order: Value) -> Result<Value, Fault> {
-    let order: Order = serde_json::from_value(order).map_err(|error| Fault::new("bad-request", error))?;
+pub(super) fn carry_out(served: &Served, order: Order) -> Result<Value, Fault> {
     let alerts = &served.alerts;
     match order {
         Order::List {} => Ok(told::list(&alerts.view(), &alerts.rules())),
@@ -144,6 +143,22 @@ fn silence(
     by: &str,
     why: &str,
 ) -> Result<Value, Fault> {
+    let now_s = now_s();
+    let silence = silence_of(when, (from_s, for_s), (by, why), now_s)?;
+    let told = told::silence(&silence, now_s);
+    match served.alerts.silence(silence) {
+        true => Ok(told),
+        false => Err(Fault::new("unavailable", "there are too many silences, or the log of alerts cannot be written")),
+    }
+}
+
+/// A silence that begins at a time, or now, and lasts so long; who wants it, and why.
+pub(super) fn silence_of(
+    when: Vec<String>,
+    (from_s, for_s): (Option<i64>, i64),
+    (by, why): (&str, &str),
+    now_s: i64,
+) -> Result<Silence, Fault> {
     let wrong = |why: String| Err(Fault::new("bad-request", why));
     if !(1..=SILENCE_S_MAX).contains(&for_s) {
         return wrong(format!("a silence lasts 1 to {SILENCE_S_MAX} seconds"));
@@ -154,18 +169,12 @@ fn silence(
     if let Some(why) = when.iter().find_map(|text| LabelTest::parse(text).err()) {
         return wrong(why);
     }
-    let now_s = now_s();
     let from_s = from_s.unwrap_or(now_s).clamp(now_s - SILENCE_S_MAX, now_s + SILENCE_S_MAX);
     // Of what it keeps back says nothing: who may not know that may know the identifier.
     let any = RandomState::new().hash_one("silence");
     let id = Id::derive(now_s.saturating_mul(1_000_000_000), &any.to_le_bytes());
     let (by, why) = (cut(by), cut(why));
-    let silence = Silence { id: id.to_string(), when, from_s, until_s: from_s + for_s, by, why };
-    let told = told::silence(&silence, now_s);
-    match served.alerts.silence(silence) {
-        true => Ok(told),
-        false => Err(Fault::new("unavailable", "there are too many silences, or the log of alerts cannot be written")),
-    }
+    Ok(Silence { id: id.to_string(), when, from_s, until_s: from_s + for_s, by, why })
 }
 
 fn unsilence(served: &Served, name: &str, by: &str) -> Result<Value, Fault> {
@@ -192,12 +201,12 @@ fn acknowledge(served: &Served, name: &str, by: &str, seen: Option<&Sight>) -> R
     }
 }
 
-fn id_of(incident: &Incident) -> &str {
+pub(super) fn id_of(incident: &Incident) -> &str {
     &incident.notice.incident
 }
 
 /// The one that is named, by its whole name, or by its end or beginning where that is one's alone.
-fn only<'i>(all: impl Iterator<Item = &'i str>, name: &str, what: &str) -> Result<&'i str, Fault> {
+pub(super) fn only<'i>(all: impl Iterator<Item = &'i str>, name: &str, what: &str) -> Result<&'i str, Fault> {
     let meant = |id: &&str| !name.is_empty() && (id.starts_with(name) || id.ends_with(name));
     let found: Vec<&str> = all.filter(meant).collect();
     match found.as_slice() {

@@ -68,10 +68,12 @@ impl Cursor {
         };
         let octets = read_whole(disk, &file, OCTETS_MAX).map_err(|error| format!("{NAME}: {error}"))?;
         let damaged = || format!("{NAME} is damaged: how far records have come is not known");
-        let body = checked(MARK, &octets).ok_or_else(damaged)?;
-        let (mut rest, cursor) = (body, Cursor::take(&mut &*body));
-        let whole = Cursor::take(&mut rest).is_some() && rest.is_empty();
-        cursor.filter(|_| whole).map(Some).ok_or_else(damaged)
+        checked(MARK, &octets).and_then(Cursor::read).map(Some).ok_or_else(damaged)
+    }
+
+    /// Of the octets behind its mark and checksum.
+    pub fn read(mut body: &[u8]) -> Option<Cursor> {
+        Cursor::take(&mut body).filter(|_| body.is_empty())
     }
 
     /// Puts it in place of the one before.

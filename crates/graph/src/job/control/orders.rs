@@ -172,7 +172,7 @@ impl core::fmt::Debug for LoginSaid {
     }
 }
 
-fn login(said: LoginSaid) -> Result<Login, Fault> {
+pub(super) fn login(said: LoginSaid) -> Result<Login, Fault> {
     let secret = |text: String| Secret::new(text.as_bytes());
     match said {
         LoginSaid::Community { community } => Ok(Login::Community { community: secret(community) }),
@@ -351,7 +351,7 @@ fn access(
     Ok(access)
 }
 
-fn availability(
+pub(super) fn availability(
     probes: &[String],
     all: bool,
     (failures, recoveries): (Option<u16>, Option<u16>),

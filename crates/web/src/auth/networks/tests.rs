@@ -70,6 +70,50 @@ fn forwarded_is_read_as_its_rfc_shows() {
     }
 }
 
+/// What others read wrongly.
+#[test]
+fn forwarded_is_read_where_others_stumble() {
+    let p = proxies(&["10.0.0.1"]);
+    let client = |header: &str| {
+        let headers = Forwarding { forwarded: &[header], ..Forwarding::default() };
+        p.client(ip("10.0.0.1"), &headers).ok().map(|c| (c.address.to_string(), c.host, c.https))
+    };
+    let of = |address: &str, host: Option<&str>, https| Some((address.to_owned(), host.map(str::to_owned), https));
+    // `for` is not the first parameter; names are of any case; separators in quotes separate nothing.
+    assert_eq!(
+        client("by=203.0.113.43;For=192.0.2.9;HOST=a.example;proto=https"),
+        of("192.0.2.9", Some("a.example"), Some(true))
+    );
+    assert_eq!(client("for=192.0.2.9;host=\"a;b,c=d\";proto=http"), of("192.0.2.9", Some("a;b,c=d"), Some(false)));
+    // A port, which needs quotes, and has them or not.
+    assert_eq!(client("for=\"[2001:db8::1]:8080\";by=\"[::1]:4430\""), of("2001:db8::1", None, None));
+    assert_eq!(
+        client("by=\"[::1]:4430\";for=\"[::1]:57096\";host=localhost:4430"),
+        of("::1", Some("localhost:4430"), None)
+    );
+    // Without brackets an address of version 6 is one, and its port is not guessed.
+    assert_eq!(
+        client("for=2001:861:3a42:b7b0:9971:120a:391f:f585"),
+        of("2001:861:3a42:b7b0:9971:120a:391f:f585", None, None)
+    );
+    // Escaped: a quote, a backslash, and what needs no backslash.
+    assert_eq!(client(r#"for=192.0.2.9;host="a\"b\\c\d""#), of("192.0.2.9", Some(r#"a"b\cd"#), None));
+    // An address in a user's name is not the address.
+    assert_eq!(client(r#"user="bad,for=203.0.113.1";for=192.0.2.9"#), of("192.0.2.9", None, None));
+    assert_eq!(client(r#"user="bad\",for=203.0.113.1";for=192.0.2.9"#), of("192.0.2.9", None, None));
+    for refused in [
+        "for=\"[2001:db8::1]:99999\"",
+        "for=\"[2001:db8::1\"",
+        "for=\"\"",
+        "for=",
+        "for=\"192.0.2.9\\\"",
+        ",",
+        "for=unknown",
+    ] {
+        assert_eq!(client(refused), None, "{refused}");
+    }
+}
+
 #[test]
 fn scheme_and_host_are_the_nearest_proxy_s() {
     let p = proxies(&["10.0.0.1"]);

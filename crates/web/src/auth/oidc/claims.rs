@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 /// Seconds by which clocks may differ.
 pub const CLOCK_LEEWAY_S: i64 = 60;
 /// Octets of issuer and subject; the specification says 255.
-const SUBJECT_OCTETS_MAX: usize = 255;
+pub const SUBJECT_OCTETS_MAX: usize = 255;
 
 /// Who somebody is, as the provider says.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -88,6 +88,11 @@ impl Keys {
         Keys(set.keys.iter().take(KEYS_MAX).filter_map(read).filter_map(key_of).collect())
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// The payload of a token that one of these keys signed.
     pub fn verify(&self, token: &str) -> Result<Vec<u8>, Wrong> {
         if token.len() > TOKEN_OCTETS_MAX {

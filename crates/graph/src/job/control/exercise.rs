@@ -1,0 +1,80 @@
+//! What the fuzz target drives: orders, as far as they need nobody who runs.
+
+use super::super::scan::{ADDRESSES_MAX, Range};
+use super::Fault;
+use super::orders::{Order, availability, login};
+use crate::answer::{Unanswered, View, added, answer, order};
+use crate::exercise::house;
+use crate::inventory::order::Order as Wanted;
+use crate::inventory::{Entry, Inventory, Search};
+use crate::picture::Files;
+use crate::template::built_in;
+use std::sync::LazyLock;
+use trunkline_rrd::{Fault as NoRows, Question, Series};
+
+/// Lines of orders: no octets do harm; a range holds as many addresses as it may; what pages order is what the
+/// inventory takes or refuses with a word.
+pub fn orders(octets: &[u8]) {
+    static HOUSE: LazyLock<Inventory> = LazyLock::new(house);
+    for line in octets.split(|octet| *octet == b'\n') {
+        let Ok(order) = serde_json::from_slice::<Order>(line) else { continue };
+        let done = match order {
+            Order::Discover { network, .. } => Range::parse(&network).map(|range| range.check()).map_err(wrong),
+            Order::Credential { login: said, .. } => login(said).map(|_| ()),
+            Order::Add { probes, all, failures, recoveries, .. }
+            | Order::Probes { probes, all, failures, recoveries, .. } => {
+                availability(&probes, all, (failures, recoveries), true).map(|_| ())
+            }
+            Order::Ask { question } => asked(&HOUSE, &question).map_err(Fault::from),
+            Order::Change { order: wanted, .. } => ordered(&HOUSE, &wanted).map_err(Fault::from),
+            _ => continue,
+        };
+        done.err().into_iter().for_each(|Fault { kind, why }| assert!(!kind.is_empty() && !why.is_empty()));
+    }
+}
+
+fn wrong(why: String) -> Fault {
+    assert!(why.contains(&ADDRESSES_MAX.to_string()) || why.contains("is none of"));
+    Fault::new("bad-request", why)
+}
+
+fn asked(inventory: &Inventory, question: &serde_json::Value) -> Result<(), Unanswered> {
+    static SEARCH: LazyLock<Search> = LazyLock::new(Search::default);
+    let (library, polled) = (built_in::library(), &|_| None);
+    let view = View { inventory, library, search: &SEARCH, files: &Nothing, polled, now_s: 1, seen: None, scope: None };
+    let answer = answer(&view, question)?;
+    assert!(answer.is_object());
+    Ok(())
+}
+
+fn ordered(inventory: &Inventory, wanted: &serde_json::Value) -> Result<(), Unanswered> {
+    let library = built_in::library();
+    let order = match wanted["do"] == "add-device" {
+        true => Wanted::Device(None, added(inventory, wanted)?.device),
+        false => order(inventory, library, wanted)?,
+    };
+    // What makes no sense is refused with a word.
+    let changes = inventory.order(library, &order).map_err(|refusal| Unanswered::Asked(refusal.to_string()))?;
+    let mut inventory = inventory.clone();
+    for entry in Entry::of_changes(inventory.sequence() + 1, 0, "exercise", changes) {
+        assert_eq!(inventory.apply(&entry), Ok(()));
+    }
+    Ok(())
+}
+
+/// No files.
+struct Nothing;
+
+impl Files for Nothing {
+    fn path(&self, _: u32) -> Option<String> {
+        None
+    }
+
+    fn rows(&self, _: u32, _: &Question) -> Result<Series, NoRows> {
+        Err(NoRows::Locked)
+    }
+
+    fn last_s(&self, _: u32) -> Option<i64> {
+        None
+    }
+}
