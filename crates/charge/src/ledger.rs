@@ -51,7 +51,7 @@ impl Fault {
 
     /// Whether what is on disk is damaged: a person decides how it goes on.
     pub fn is_damage(&self) -> bool {
-        matches!(self, Fault::Log(LogFault::Gone(_) | LogFault::Damaged { .. }))
+        matches!(self, Fault::Log(fault) if fault.is_damage())
     }
 }
 

@@ -97,6 +97,11 @@ impl Fault {
         Fault::Gone(Box::new(gone))
     }
 
+    /// Whether what is on disk is damaged: a person decides how it goes on.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Fault::Gone(_) | Fault::Damaged { .. })
+    }
+
     pub(crate) fn io(name: &str) -> impl FnOnce(io::Error) -> Fault {
         move |error| Fault::Io { name: name.to_owned(), error }
     }

@@ -138,8 +138,8 @@ pub struct Log<D: Disk> {
 pub struct Found {
     /// The number of the last record that the snapshot stands for; 0 without one.
     pub snapshot: u64,
-    /// Newer snapshots that are damaged: one before them was read, and more of the log. The mark, if it is damaged or
-    /// gone.
+    /// Newer snapshots that are damaged: one before them was read, and more of the log, or all of it. The mark, if it
+    /// is damaged or gone.
     pub damaged: Vec<Fault>,
     /// The number of the last record.
     pub last: u64,
@@ -378,7 +378,7 @@ fn remove_unfinished<D: Disk>(disk: &D) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Shows the newest snapshot that is whole.
+/// Shows the newest snapshot that is whole. Where all are damaged, none is needed if the log has its first record still.
 fn read_snapshot<D: Disk>(disk: &D, begin: impl FnMut(&[u8]) -> Result<(), String>) -> Result<Found, Fault> {
     let mut damaged = Vec::new();
     for snapshot in Snapshot::all(disk)? {
@@ -389,6 +389,9 @@ fn read_snapshot<D: Disk>(disk: &D, begin: impl FnMut(&[u8]) -> Result<(), Strin
             }
             Err(fault) => damaged.push(fault),
         }
+    }
+    if segments(disk)?.first().is_some_and(|(first, _)| *first == 1) {
+        return Ok(Found { damaged, ..Found::default() });
     }
     damaged.pop().map_or(Ok(Found::default()), Err)
 }

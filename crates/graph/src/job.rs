@@ -124,6 +124,13 @@ pub enum OpenError {
     Templates(Vec<Mistake>),
 }
 
+impl OpenError {
+    /// Whether a log is damaged: a person decides how it goes on.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, OpenError::Log(_, fault) if fault.is_damage())
+    }
+}
+
 /// What all threads see.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -214,8 +221,8 @@ impl Graphs {
     pub fn open_with(folder: &Path, options: &Options, echo: EchoSockets) -> Result<Graphs, OpenError> {
         make(folder)?;
         let library = Arc::new(templates(&folder.join("templates"))?);
-        let (inventory, log, log_folder) = open_inventory(folder, options)?;
-        let swept = said::sweep(folder, &inventory);
+        let (inventory, log, log_folder, has_gaps) = open_inventory(folder, options)?;
+        let swept = said::sweep(folder, &inventory, has_gaps);
         let mut swept = swept.map_err(|error| OpenError::Io(folder.display().to_string(), error))?;
         let journal_disk = Arc::new(open_log_folder(folder, "journal")?);
         let journal_options = log_options(options);
@@ -354,8 +361,8 @@ fn open_log_folder(folder: &Path, name: &str) -> Result<Folder, OpenError> {
     Folder::open(&path).map_err(|error| OpenError::Io(path.display().to_string(), error))
 }
 
-/// The inventory as its log tells it.
-fn open_inventory(folder: &Path, options: &Options) -> Result<(Inventory, Log<Folder>, Arc<Folder>), OpenError> {
+/// The inventory as its log tells it, and whether entries are gone that a repair gave up.
+fn open_inventory(folder: &Path, options: &Options) -> Result<(Inventory, Log<Folder>, Arc<Folder>, bool), OpenError> {
     let disk = Arc::new(open_log_folder(folder, "inventory")?);
     let mut restoring: Option<Restoring> = None;
     let mut inventory = Inventory::default();
@@ -363,17 +370,36 @@ fn open_inventory(folder: &Path, options: &Options) -> Result<(Inventory, Log<Fo
         |record: &[u8]| restoring.get_or_insert_with(Restoring::default).take(record).map_err(|why| why.to_string());
     // The snapshot is read to its end before the first entry behind it.
     let mut entries: Vec<Entry> = Vec::new();
-    let fold =
-        |_: u64, record: &[u8]| Entry::decode(record).map(|entry| entries.push(entry)).map_err(|e| e.to_string());
+    let fold = |_: u64, record: &[u8]| match record {
+        // One that a repair gave up.
+        [] => Ok(()),
+        record => Entry::decode(record).map(|entry| entries.push(entry)).map_err(|e| e.to_string()),
+    };
     let fault = |fault| OpenError::Log("the inventory", fault);
     let log = Log::open(Arc::clone(&disk), log_options(options), begin, fold).map_err(fault)?;
     if let Some(restoring) = restoring {
         let refused = |why: crate::inventory::NoSnapshot| Fault::Refused { number: 0, why: why.to_string() };
         inventory = restoring.inventory().map_err(|why| fault(refused(why)))?;
     }
+    let (mut gone, mut left_out) = (0, 0);
     for entry in &entries {
         let refused = |why: crate::inventory::Refusal| Fault::Refused { number: entry.sequence, why: why.to_string() };
-        inventory.apply(entry).map_err(|why| fault(refused(why)))?;
+        gone += entry.sequence.saturating_sub(inventory.sequence() + 1);
+        if gone == 0 {
+            inventory.apply(entry).map_err(|why| fault(refused(why)))?;
+        } else {
+            inventory.give_up_to(entry.sequence - 1);
+            left_out += inventory.apply_behind_a_gap(entry).map_err(|why| fault(refused(why)))?;
+        }
+    }
+    gone += log.next() - 1 - inventory.sequence();
+    if gone > 0 {
+        inventory.give_up_to(log.next() - 1);
+        inventory.filled();
+        tracing::warn!(
+            "graphs: a repair of the inventory gave up {gone} entries; {left_out} changes in later ones, of things that \
+             only those knew, are left out"
+        );
     }
     if log.found().cut_off {
         tracing::warn!(
@@ -383,7 +409,7 @@ fn open_inventory(folder: &Path, options: &Options) -> Result<(Inventory, Log<Fo
     for damaged in &log.found().damaged {
         tracing::error!("graphs: the inventory is damaged, and gone on without: {damaged}");
     }
-    Ok((inventory, log, disk))
+    Ok((inventory, log, disk, gone > 0))
 }
 
 /// The templates that graphs of a folder have; nothing is made where there is none.

@@ -49,6 +49,7 @@ pub enum Command {
     Graph(command::graph::Graph),
     Alert(command::alert::Alert),
     Verify(command::verify::Verify),
+    Repair(command::repair::Repair),
     Doctor(command::doctor::Doctor),
     Config(command::config::Config),
     Sim(command::sim::Sim),

@@ -21,6 +21,7 @@ pub mod packet_log;
 pub mod packets;
 pub mod read;
 pub mod registrations;
+pub mod repair;
 pub mod replay;
 pub mod run;
 pub mod sim;
@@ -67,6 +68,7 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
         Command::Graph(graph) => graph.run(&terminal),
         Command::Alert(alert) => alert.run(&terminal),
         Command::Verify(verify) => verify.run(),
+        Command::Repair(repair) => repair.run(),
         Command::Doctor(doctor) => doctor.run(&terminal),
         Command::Config(config) => config.run(&terminal),
         Command::Sim(sim) => sim.run(),

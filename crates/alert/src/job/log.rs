@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::entry::Entry;
 use crate::report::Books;
 use crate::rule::Rules;
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,6 +32,13 @@ pub enum Fault {
     /// A thread cannot be started.
     #[error("a thread cannot be started: {0}")]
     Thread(#[source] io::Error),
+}
+
+impl Fault {
+    /// Whether the log is damaged: a person decides how it goes on.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Fault::Log(fault) if fault.is_damage())
+    }
 }
 
 /// States, what is to be told, and the log of both.
@@ -66,7 +73,17 @@ impl Memory {
             }
             Ok(())
         };
-        let log = Log::open(Arc::new(folder), OPTIONS, apply, |_, record| apply(record))?;
+        let given_up = Cell::new(0_u64);
+        let log = Log::open(Arc::new(folder), OPTIONS, apply, |_, record| match record {
+            [] => {
+                given_up.set(given_up.get() + 1);
+                Ok(())
+            }
+            record => apply(record),
+        })?;
+        if given_up.get() > 0 {
+            tracing::warn!(records = given_up.get(), "a repair gave up records of the log of alerts");
+        }
         for damaged in &log.found().damaged {
             tracing::error!("the log of alerts is damaged, and gone on without: {damaged}");
         }

@@ -325,6 +325,8 @@ fn a_log_that_ends_before_its_snapshot_is_refused() {
     let snapshot = Snapshot::all(&*world).unwrap()[0].name().to_owned();
     let damaged = Arc::new(world.copied());
     damaged.spoil(&snapshot, 100);
+    let goes_on = open(&Arc::new(damaged.copied())).unwrap();
+    assert_eq!((goes_on.next() - 1, goes_on.found().snapshot, goes_on.found().damaged.len()), (last, 0, 1));
     assert_eq!(mended(&damaged, last), BTreeSet::new());
     assert!(damaged.list().unwrap().contains(&format!("{snapshot}.damaged")));
     world.lose("durable");

@@ -71,6 +71,26 @@ impl Inventory {
         Ok(())
     }
 
+    /// Entries up to one are gone, which a repair of the log gave up. Those behind are to be
+    /// [applied](Self::apply_behind_a_gap) until it is [filled](Self::filled).
+    pub fn give_up_to(&mut self, sequence: u64) {
+        self.sequence = self.sequence.max(sequence);
+        self.gap();
+    }
+
+    /// Does what an entry says behind others that are gone: what it says of things that only those knew is left out. How
+    /// many of its changes those are.
+    ///
+    /// # Errors
+    /// It is not the next one.
+    pub fn apply_behind_a_gap(&mut self, entry: &Entry) -> Result<u64, Refusal> {
+        if entry.sequence != self.sequence + 1 {
+            return Err(Refusal::OutOfOrder { last: self.sequence, found: entry.sequence });
+        }
+        self.sequence = entry.sequence;
+        Ok(entry.changes.iter().map(|change| u64::from(self.try_change(change).is_err())).sum())
+    }
+
     /// Does one change, if it can be done; else all stays as it is.
     ///
     /// # Errors

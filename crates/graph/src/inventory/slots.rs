@@ -7,13 +7,23 @@ use std::collections::BTreeMap;
 pub struct Slots<T> {
     things: BTreeMap<u32, T>,
     next: u32,
-    /// While a snapshot is read: numbers that were given before come as they come.
-    filling: bool,
+    takes: Takes,
+}
+
+/// Which numbers things that are new may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Takes {
+    /// The next one.
+    Next,
+    /// While a snapshot is read: those that were given before, as they come.
+    Given,
+    /// Behind entries that are gone: all, as nobody knows which were given in those.
+    All,
 }
 
 impl<T> Default for Slots<T> {
     fn default() -> Self {
-        Slots { things: BTreeMap::new(), next: 1, filling: false }
+        Slots { things: BTreeMap::new(), next: 1, takes: Takes::Next }
     }
 }
 
@@ -50,8 +60,12 @@ impl<T> Slots<T> {
 
     /// Whether a thing of that number may be put: there is one, or it is the next number.
     pub(super) fn fits(&self, id: u32) -> bool {
-        let given = self.filling && (1..self.next).contains(&id);
-        given || (id == self.next && !self.filling) || self.has(id)
+        let is_free = match self.takes {
+            Takes::Next => id == self.next,
+            Takes::Given => (1..self.next).contains(&id),
+            Takes::All => id > 0,
+        };
+        is_free || self.has(id)
     }
 
     pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut T> {
@@ -71,11 +85,16 @@ impl<T> Slots<T> {
     /// Numbers were given up to `next`: their things come now, until [`Slots::filled`].
     pub(super) fn fill(&mut self, next: u32) {
         self.next = next;
-        self.filling = true;
+        self.takes = Takes::Given;
+    }
+
+    /// Things may have been put and removed that nobody knows of, until [`Slots::filled`].
+    pub(super) fn gap(&mut self) {
+        self.takes = Takes::All;
     }
 
     /// All things are there again.
     pub(super) fn filled(&mut self) {
-        self.filling = false;
+        self.takes = Takes::Next;
     }
 }

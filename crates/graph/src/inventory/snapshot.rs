@@ -115,8 +115,21 @@ impl Inventory {
         Ok(())
     }
 
-    /// A snapshot is read to its end.
-    fn filled(&mut self) {
+    /// Entries are gone: things may have been put and removed that nobody knows of.
+    pub(super) fn gap(&mut self) {
+        self.credentials.gap();
+        self.sites.gap();
+        self.templates.gap();
+        self.devices.gap();
+        self.rows.gap();
+        self.sources.gap();
+        self.graphs.gap();
+        self.trees.gap();
+        self.nodes.gap();
+    }
+
+    /// A snapshot, or entries behind others that are gone, are read to their end.
+    pub fn filled(&mut self) {
         self.credentials.filled();
         self.sites.filled();
         self.templates.filled();

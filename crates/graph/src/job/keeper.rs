@@ -253,6 +253,10 @@ impl Keeper {
     }
 
     fn bring(&mut self, number: u64, record: &[u8]) -> Result<(), Blocked> {
+        if record.is_empty() {
+            self.trouble("a repair gave up records of the journal: their samples are lost".to_owned());
+            return Ok(());
+        }
         let mut samples = Vec::new();
         let whole = journal::each(record, |source, at_ms, values| samples.push((source, at_ms, values.to_vec())));
         if let Err(why) = whole {

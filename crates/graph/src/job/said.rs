@@ -39,24 +39,25 @@ pub(super) struct Swept {
 }
 
 /// Looks at the files that are there. Those of data sources that were removed go; those that the inventory never had
-/// (an older copy of it, an import that a crash ended) are put aside, as their numbers will be given to others.
+/// (an older copy of it, an import that a crash ended) are put aside, as their numbers will be given to others; and where
+/// entries of the inventory are gone (`has_gaps`), all those that it has not.
 ///
 /// # Errors
 /// The folder cannot be read, or not be changed.
-pub(super) fn sweep(folder: &Path, inventory: &Inventory) -> io::Result<Swept> {
+pub(super) fn sweep(folder: &Path, inventory: &Inventory, has_gaps: bool) -> io::Result<Swept> {
     let mut swept = Swept::default();
     for (device, inside) in numbered(folder, "")? {
         for (source, file) in numbered(&inside, ".rrd")?.into_iter().chain(numbered(&inside, ".part")?) {
             let is_part = file.extension().is_some_and(|extension| extension == "part");
             if !is_part && inventory.sources().get(source).is_some_and(|known| known.device == device) {
                 swept.said.insert(source);
-            } else if is_part || source < inventory.sources().next() {
+            } else if is_part || !has_gaps && source < inventory.sources().next() {
                 tracing::info!("graphs: {} is of a data source that was removed, and goes", file.display());
                 std::fs::remove_file(&file)?;
                 swept.removed += 1;
             } else {
                 let to = folder.join(ASIDE).join(files::path(device, source));
-                tracing::warn!("graphs: the inventory never had {}: it is now {}", file.display(), to.display());
+                tracing::warn!("graphs: the inventory does not have {}: it is now {}", file.display(), to.display());
                 std::fs::create_dir_all(to.parent().unwrap_or(folder))?;
                 std::fs::rename(&file, &to)?;
                 swept.aside += 1;
@@ -119,12 +120,12 @@ mod tests {
         let files =
             ["1/1.rrd", "1/2.rrd", "2/2.rrd", "1/3.part", "9/77.rrd", "1/notes.txt", "templates/1.rrd", "5.rrd"];
         files.iter().for_each(|file| std::fs::write(at(file), file).unwrap());
-        let swept = sweep(folder.path(), &inventory()).unwrap();
+        let swept = sweep(folder.path(), &inventory(), false).unwrap();
         assert_eq!((swept.said, swept.removed, swept.aside), ([1].into(), 3, 1));
         let left = ["1/1.rrd", "1/notes.txt", "templates/1.rrd", "5.rrd", "aside/9/77.rrd"];
         assert!(left.iter().all(|file| at(file).exists()));
         assert!(["1/2.rrd", "2", "1/3.part", "9"].iter().all(|gone| !at(gone).exists()));
-        let again = sweep(folder.path(), &inventory()).unwrap();
+        let again = sweep(folder.path(), &inventory(), false).unwrap();
         assert_eq!((again.removed, again.aside), (0, 0));
     }
 }

@@ -10,6 +10,7 @@ mod farm;
 mod full;
 mod house;
 mod kill;
+mod mended;
 mod metrics;
 mod objects;
 mod picture;

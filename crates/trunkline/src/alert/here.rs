@@ -5,6 +5,7 @@ use super::report::Sources;
 use super::rows::{self, Tap};
 use super::rules;
 use super::series::SeriesFeed;
+use crate::command::repair;
 use crate::failure::Failure;
 use crate::run::config;
 use std::path::{Path, PathBuf};
@@ -84,7 +85,10 @@ impl Running {
         let read = rules::load(&places, &data).map_err(|wrong| failed(&wrong))?;
         tracing::info!(rules = read.rules.len(), channels = read.channels.len(), "alerts: rules are looked at");
         let opened = Alerts::start(&folder, read);
-        let alerts = opened.map_err(|fault| failed(&format!("{}: {fault}", folder.display())))?;
+        let alerts = opened.map_err(|fault| {
+            let hint = if fault.is_damage() { repair::hint(&data) } else { String::new() };
+            failed(&format!("{}: {fault}{hint}", folder.display()))
+        })?;
         let (alerts, fed) = (Arc::new(alerts), Arc::<Fed>::default());
         let path = socket(&data);
         let again = move || rules::load(&places, &data).map_err(|wrong| wrong.to_string());

@@ -1,5 +1,6 @@
 //! The graphs of this process, as the status line and metrics see them.
 
+use crate::command::repair;
 use crate::failure::Failure;
 use crate::run::config::Graph;
 use std::path::{Path, PathBuf};
@@ -65,7 +66,10 @@ impl Running {
     /// What could not be opened, with what to do about it.
     pub fn start(settings: &Graph, data: &Path, echo: EchoSockets) -> Result<Running, Failure> {
         let graphs = Graphs::open_with(&folder(data), &options(settings), echo);
-        let graphs = graphs.map_err(|e| Failure::Failed(format!("graphs: {}: {e}", folder(data).display())))?;
+        let graphs = graphs.map_err(|e| {
+            let hint = if e.is_damage() { repair::hint(data) } else { String::new() };
+            Failure::Failed(format!("graphs: {}: {e}{hint}", folder(data).display()))
+        })?;
         let (handle, path) = (graphs.handle().clone(), socket(data));
         if settings.own_device {
             handle.be_a_device().map_err(|e| Failure::Failed(format!("graphs: the program as a device: {e}")))?;

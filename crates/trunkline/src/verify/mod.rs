@@ -131,6 +131,20 @@ pub fn files(data: &Path) -> io::Result<Vec<Found>> {
     Ok(found)
 }
 
+/// Folders in parts of a data folder that have a log.
+///
+/// # Errors
+/// The data folder, or one of them, cannot be listed.
+pub fn mendable_logs(data: &Path, parts: &[&str]) -> io::Result<Vec<PathBuf>> {
+    std::fs::read_dir(data)?;
+    let (mut singles, mut logs) = (Vec::new(), Vec::new());
+    for folder in parts.iter().map(|part| data.join(part)).filter(|folder| folder.is_dir()) {
+        walk(&folder, &mut singles, &mut logs)?;
+    }
+    logs.sort();
+    Ok(logs)
+}
+
 /// Files below a folder, and folders with a log, whose files are not told on their own. Links are not followed.
 fn walk(folder: &Path, singles: &mut Vec<PathBuf>, logs: &mut Vec<PathBuf>) -> io::Result<()> {
     let mut files = Vec::new();

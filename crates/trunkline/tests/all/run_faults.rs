@@ -251,6 +251,62 @@ fn promtool(body: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr))
 }
 
+/// What an operator does about a damaged log of graphs or alerts: looks, mends while nothing runs, and starts again.
+#[test]
+fn damaged_logs_of_graphs_and_alerts_are_mended_by_order() {
+    let Some(wire) = Wire::lay("mended") else { return };
+    let metrics = text(&wire.path("metrics")).to_owned();
+    let config = format!(
+        "[capture]\nlanes = 1\n[graph]\nenabled = true\n[alert]\nenabled = true\n[metrics]\nlisten = \"unix:{metrics}\"\n"
+    );
+    let data = wire.path("data");
+    let repair = |words: &[&str]| {
+        let done =
+            Command::new(wire::PROGRAM).arg("repair").args(words).args(["--data", text(&data)]).output().unwrap();
+        let said = |octets| String::from_utf8(octets).unwrap();
+        (done.status.code(), said(done.stdout), said(done.stderr))
+    };
+    let (code, _, said) = repair(&[]);
+    assert_eq!(code, Some(1), "{said}");
+    let running = wire.run("data", &config);
+    // While a run has them open nothing is mended.
+    let (code, out, _) = repair(&[]);
+    assert_eq!((code, out.matches("not mended: somebody has it open").count()), (Some(3), 3), "{out}");
+    assert_eq!(running.end().0, 0);
+    let whole = repair(&["--dry-run"]);
+    assert_eq!((whole.0, whole.1.matches(": nothing is damaged").count()), (Some(0), 3), "{}", whole.1);
+    // Nothing was polled: the journal is empty.
+    let logs = ["alert", "graphs/inventory"].map(|log| data.join(log));
+    let segment = |log: &Path| log.join("00000000000000000001.log");
+    for log in &logs {
+        let mut octets = std::fs::read(segment(log)).unwrap();
+        octets[32..4096].fill(0xA5);
+        std::fs::write(segment(log), octets).unwrap();
+    }
+    let running = wire.run("data", &config);
+    let answer = wire.get("/healthz");
+    let hint = format!("`trunkline repair --data {} --dry-run` says what a repair would come to", text(&data));
+    assert!(answer.starts_with("HTTP/1.1 503 ") && answer.matches(&hint).count() == 2, "{answer}");
+    assert_eq!(running.end().0, 3);
+    let before: Vec<_> = logs.iter().map(|log| std::fs::read(segment(log)).unwrap()).collect();
+    let (code, out, _) = repair(&["--dry-run", "--json"]);
+    assert_eq!(code, Some(3), "{out}");
+    let told: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(told.iter().filter(|log| log["whole"] == false).count(), 2, "{told:?}");
+    assert!(told.iter().all(|log| log["kept"].as_array().unwrap().is_empty()), "{told:?}");
+    let (code, out, _) = repair(&[]);
+    assert_eq!((code, out.matches(": kept: 00000000000000000001.log.damaged").count()), (Some(0), 2), "{out}");
+    for (log, before) in logs.iter().zip(before) {
+        assert_eq!(std::fs::read(log.join("00000000000000000001.log.damaged")).unwrap(), before);
+    }
+    let again = repair(&[]);
+    assert_eq!((again.0, again.1.matches(": nothing is damaged").count()), (Some(0), 3), "{}", again.1);
+    trunkline(&["verify", "--deep", "--data", text(&data)]);
+    let running = wire.run("data", &config);
+    assert!(wire.get("/healthz").starts_with("HTTP/1.1 200 "), "{}", wire.get("/healthz"));
+    assert_eq!(running.end().0, 0);
+}
+
 /// Damaged files of graphs and alerts, and mistakes in their templates and rules: that job alone stays stopped, which
 /// is told, and calls are captured, recorded and stored as ever.
 #[test]

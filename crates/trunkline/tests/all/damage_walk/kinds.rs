@@ -232,24 +232,25 @@ pub const KINDS: &[Kind] = &[
         "rrdtool's format has no checksums; one that is gone is made anew without a word, and its past is \
          lost",
     ),
-    kind("graphs: inventory", "data/graphs/inventory/*.log", Mend::Aside, SNAPSHOT)
+    kind("graphs: inventory", "data/graphs/inventory/*.log", Mend::Command(&["repair"]), SNAPSHOT)
         .chance(&[Damage::Removed])
         .often(&[Damage::Middle]),
     kind(
         "graphs: snapshot of the inventory",
         "data/graphs/inventory/*.snapshot",
-        Mend::Remove,
-        "the log has all that is in it as long as its first segment is there, as here; else the start says \
-         what is gone",
+        Mend::Itself,
+        "the log has all that is in it as long as its first segment is there, as here: it is read from there, and \
+         the damage told; else graphs stop, and `trunkline repair` gives up what the snapshot stood for",
     ),
     kind("graphs: mark of the inventory", "data/graphs/inventory/durable", Mend::Itself, MARK),
-    kind("graphs: journal of samples", "data/graphs/journal/*.log", Mend::Aside, SNAPSHOT).chance(&[Damage::Removed]),
+    kind("graphs: journal of samples", "data/graphs/journal/*.log", Mend::Command(&["repair"]), SNAPSHOT)
+        .chance(&[Damage::Removed]),
     kind(
         "graphs: snapshot of the journal",
         "data/graphs/journal/*.snapshot",
-        Mend::Remove,
-        "the log has all that is in it as long as its first segment is there, as here; else the start says \
-         what is gone",
+        Mend::Itself,
+        "the log has all that is in it as long as its first segment is there, as here: it is read from there, and \
+         the damage told; else graphs stop, and `trunkline repair` gives up what the snapshot stood for",
     ),
     kind("graphs: mark of the journal", "data/graphs/journal/durable", Mend::Itself, MARK),
     kind(
@@ -265,8 +266,7 @@ pub const KINDS: &[Kind] = &[
         Mend::Backup,
         "of people: what can still be read is not known to be damaged; without a file, what is built in holds",
     ),
-    kind("alerts: log", "data/alert/*.log", Mend::Aside, "rules lie below its folder: they are to be moved back")
-        .often(&[Damage::Half]),
+    kind("alerts: log", "data/alert/*.log", Mend::Command(&["repair"]), "").often(&[Damage::Half]),
     kind("alerts: mark of the log", "data/alert/durable", Mend::Itself, MARK),
     kind("alerts: rules", "data/alert/rules/*.toml", Mend::Backup, "of people: as templates"),
     kind(
