@@ -31,7 +31,7 @@ pub fn argument(text: String) -> String {
 }
 
 /// Control characters, and those that turn the direction of what follows (bidirectional overrides and isolates).
-fn moves(c: char) -> bool {
+pub fn moves(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
 }
 

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use trunkline_kit::place;
 
 use rustix::fs::Mode;
 use rustix::io::Errno;
@@ -181,7 +182,7 @@ fn open_unix(path: &Path, mode: u32, limits: &Limits) -> Result<(OwnedFd, Socket
     rustix::fs::fchmod(&socket, mode)?;
     rustix::net::bind(&socket, &address)?;
     let file = SocketFile(path.to_owned());
-    rustix::fs::chmod(path, mode)?;
+    place::open_socket_to(path, mode.as_raw_mode()).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))?;
     rustix::net::listen(&socket, i32::try_from(limits.backlog).unwrap_or(i32::MAX))?;
     Ok((socket, file))
 }

@@ -3,8 +3,9 @@
 use crate::terms::{Term, Terms};
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self};
 use std::path::Path;
+use trunkline_kit::place;
 
 /// The terms of a file; none if it is not there: the log was never on a stream.
 ///
@@ -36,12 +37,7 @@ fn terms(value: &Value) -> Option<Terms> {
 pub fn store(path: &Path, terms: &Terms) -> io::Result<()> {
     let list: Vec<Value> = terms.list.iter().map(|term| json!([term.number, term.first])).collect();
     let value = json!({ "log": format!("{:032x}", terms.log), "begun": terms.begun, "terms": list });
-    let part = path.with_extension("part");
-    let mut file = File::create(&part)?;
-    writeln!(file, "{value}")?;
-    file.sync_all()?;
-    std::fs::rename(&part, path)?;
-    File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+    place::replace(path, format!("{value}\n").as_bytes(), place::PRIVATE)
 }
 
 /// Removes them for good, if they are there.

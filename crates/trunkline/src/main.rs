@@ -45,8 +45,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     // Wrong usage ends here: clap says what was wrong and exits with 2.
     let cli = cli::Cli::parse_from(command::cache::arguments(command::extcap::arguments(std::env::args_os())));
-    if !cli.command.is_for_everybody() {
-        rights::make_strictly();
+    if cli.command.is_for_everybody() {
+        rights::make_for_everybody()
+    } else {
+        rights::make_strictly()
     }
     command::run(&cli).unwrap_or_else(|failure| failure.tell()).into()
 }

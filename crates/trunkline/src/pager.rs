@@ -1,5 +1,6 @@
 //! Long output on a terminal goes through a pager, so that the first screen is its beginning: the answer.
 
+use crate::output::Out;
 use crate::terminal::Terminal;
 use std::env;
 use std::io::{self, BufWriter, Write};
@@ -24,7 +25,7 @@ pub struct Paged {
 }
 
 enum State {
-    Direct(BufWriter<io::Stdout>),
+    Direct(BufWriter<Out>),
     /// Not yet more than the screen holds.
     Held {
         octets: Vec<u8>,

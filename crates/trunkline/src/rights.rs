@@ -30,6 +30,11 @@ pub fn make_strictly() {
     rustix::process::umask(before | Mode::from_raw_mode(TOO_OPEN));
 }
 
+/// Whatever is made from now on everybody may read, and nobody but its owner write.
+pub fn make_for_everybody() {
+    rustix::process::umask(Mode::from_raw_mode(0o022));
+}
+
 /// Root goes on as whom a data folder belongs to: what this thread, and threads that it starts, make there belongs to
 /// the owner, and a link that leads elsewhere gives no right that the owner has not. Files of others are still read.
 /// What root made in `parts` of the folder before becomes the owner's, so that it can be written. Nothing changes where

@@ -10,13 +10,14 @@ use rustls::sign::CertifiedKey;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::net::IpAddr;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use trunkline_kit::date;
 use trunkline_kit::hash::fnv1a;
+use trunkline_kit::place;
 
 /// Days for which a certificate of our own holds: what browsers still take of one that was trusted by hand.
 pub const SELF_SIGNED_DAYS: i64 = 800;
@@ -327,12 +328,7 @@ fn keep(path: &Path, pem: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
-    let beside = path.with_extension("new");
-    let _ = fs::remove_file(&beside);
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
-    file.write_all(pem.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&beside, path)
+    place::replace(path, pem.as_bytes(), 0o600)
 }
 
 #[cfg(test)]

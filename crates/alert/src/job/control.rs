@@ -20,14 +20,13 @@ mod told;
 use super::Alerts;
 use crate::rule::Rules;
 use serde_json::{Value, json};
-use std::fs::Permissions;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use trunkline_kit::place;
 
 /// Octets of a line.
 const LINE_OCTETS_MAX: u64 = 4 << 20;
@@ -88,7 +87,7 @@ impl Control {
             std::fs::remove_file(path)?;
         }
         let listener = UnixListener::bind(path)?;
-        std::fs::set_permissions(path, Permissions::from_mode(MODE))?;
+        place::open_socket_to(path, MODE)?;
         let shared = Arc::new(Served {
             path: path.to_owned(),
             alerts,

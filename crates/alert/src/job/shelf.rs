@@ -2,9 +2,10 @@
 //! stays small; a file is there before the record that names it, and goes when no message needs it any more.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs::{self};
+use std::io;
 use std::path::{Path, PathBuf};
+use trunkline_kit::place;
 
 /// Reports that wait; further ones are not made until there is room.
 pub const REPORTS_WAITING_MAX: usize = 64;
@@ -39,13 +40,9 @@ impl Shelf {
             if text.len() > REPORT_OCTETS_MAX {
                 return Err(io::Error::other(format!("it has more than {REPORT_OCTETS_MAX} octets")));
             }
-            let part = self.folder.join(format!("{name}.{end}.part"));
-            let mut file = File::create(&part)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&part, self.path(name, end))?;
+            place::replace(&self.path(name, end), text.as_bytes(), place::PRIVATE)?;
         }
-        File::open(&self.folder)?.sync_all()
+        Ok(())
     }
 
     /// What a mail has behind its own header fields.

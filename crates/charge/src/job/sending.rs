@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use trunkline_commit::{Folder, Group, Keep, Log, Options, SnapshotWriter};
+use trunkline_kit::place;
 use trunkline_wire::Address;
 
 /// Packets that are kept at a time.
@@ -26,7 +27,6 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// Octets of a segment of the log.
 const SEGMENT_OCTETS: u64 = 8 << 20;
 const JOB: &str = "job.json";
-const JOB_NEXT: &str = "job.next";
 
 /// How records are sent.
 #[derive(Clone, Debug)]
@@ -220,11 +220,7 @@ fn read_job(folder: &Path) -> io::Result<Option<Job>> {
 }
 
 fn write_job(folder: &Path, job: &Job) -> io::Result<()> {
-    let next = folder.join(JOB_NEXT);
-    std::fs::write(&next, serde_json::to_vec(job)?)?;
-    std::fs::File::open(&next)?.sync_all()?;
-    std::fs::rename(next, folder.join(JOB))?;
-    std::fs::File::open(folder)?.sync_all()
+    place::replace(&folder.join(JOB), &serde_json::to_vec(job)?, place::PRIVATE)
 }
 
 /// What entries come to.

@@ -14,14 +14,13 @@ mod told;
 use super::scan::Scan;
 use super::{DrawingCounters, Handle, Pages, ScopeCounters};
 use serde_json::{Value, json};
-use std::fs::Permissions;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use trunkline_kit::place;
 
 /// Octets of a line.
 const LINE_OCTETS_MAX: u64 = 4 << 20;
@@ -91,7 +90,7 @@ impl Control {
             std::fs::remove_file(path)?;
         }
         let listener = UnixListener::bind(path)?;
-        std::fs::set_permissions(path, Permissions::from_mode(MODE))?;
+        place::open_socket_to(path, MODE)?;
         let shared = Arc::new(Served {
             path: path.to_owned(),
             scan: Scan::new(handle.clone()),

@@ -190,7 +190,11 @@ fn numbered(folder: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
 /// The segments of an hour's folder.
 fn segments(folder: &Path, hour_ns: i64, class: Class, source: usize, out: &mut Vec<SegmentFile>) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
+        let entry = entry?;
+        let path = entry.path();
+        if !entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_symlink()) {
+            continue;
+        }
         let Some(name) = path.file_name().and_then(|n| n.to_str()) else { continue };
         let (plain, growing) = match (name.strip_suffix(".part"), name.strip_suffix(".zst")) {
             (Some(plain), _) => (plain, true),

@@ -1,13 +1,14 @@
 //! Index files: opened with the file that they belong to, made anew where they are missing, damaged or stale.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::num::NonZeroU64;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Advice;
 use trunkline_capture::{Batch, FileError, FileFault, FileSource};
+use trunkline_kit::place;
 use trunkline_kit::sums::{Origin, Sums};
 use trunkline_spool::{AHEAD_PIECES_MAX, Ahead, PACKED};
 
@@ -17,6 +18,10 @@ use crate::segment::{Segment, SegmentFault};
 
 /// Below a data folder: indexes of files in folders that cannot be written.
 pub const ELSEWHERE: &str = "indexes";
+
+/// User and group of a capture file: what root makes of it beside it is theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner(pub u32, pub u32);
 
 /// A file that is read at any place: as it lies there or, if it is zstd with a seek table, as the stream in it.
 #[derive(Debug)]
@@ -51,6 +56,14 @@ impl FileAt {
             Ok(frames) => Form::Packed(Box::new(frames)),
             Err(plain) => Form::Plain(plain),
         }))
+    }
+
+    /// Whose file it is.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn owner(&self) -> io::Result<Owner> {
+        self.plain().file.metadata().map(|about| Owner(about.uid(), about.gid()))
     }
 
     /// Octets that the file takes.
@@ -285,16 +298,15 @@ pub fn make_of_file(path: &Path) -> Result<(Vec<u8>, Option<FileError>), FileErr
     }
 }
 
-/// Writes an index to its place: whole or not at all.
+/// Writes an index to its place: whole or not at all. Root writes that of somebody else's capture as its owner.
 ///
 /// # Errors
 /// What the system says.
-pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(".part");
-    let part = path.with_file_name(name);
-    let mut file = File::create(&part)?;
-    file.write_all(octets)?;
-    file.sync_data()?;
-    std::fs::rename(&part, path)
+pub fn write(path: &Path, octets: &[u8], owner: Owner) -> io::Result<()> {
+    let folder = path.parent().map(Path::metadata).transpose()?;
+    let Owner(uid, gid) = match folder {
+        Some(folder) if owner.0 == 0 => Owner(folder.uid(), folder.gid()),
+        _ => owner,
+    };
+    place::as_owner((uid, gid), || place::replace(path, octets, place::PRIVATE))
 }

@@ -129,10 +129,11 @@ impl Planned {
             return;
         }
         self.remade = Some(why.unwrap_or(IndexError::Unreadable("there is none".to_owned())));
+        let owner = capture.owner();
         let Ok((octets, _, fault)) = index_file::make(capture, false) else { return };
-        if let Some(path) = self.file.indexes.first().filter(|_| fault.is_none()) {
+        if let (Some(path), Ok(owner)) = (self.file.indexes.first().filter(|_| fault.is_none()), owner) {
             // Where it cannot be written it is made again next time.
-            let _ = index_file::write(path, &octets);
+            let _ = index_file::write(path, &octets, owner);
         }
         if fault.is_none() {
             let _ = View::open(octets).and_then(|view| self.take(&view, selection));

@@ -1,10 +1,10 @@
 //! Which folders a packet log lies in: noted in its data folder, so that every process finds them.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use trunkline_kit::place;
 
 use super::FOLDER;
 
@@ -128,12 +128,7 @@ impl Volumes {
         let volumes = Volumes { folders, slow, former };
         let path = data.join(FILE);
         std::fs::create_dir_all(data.join(FOLDER))?;
-        let part = path.with_extension("part");
-        let mut file = File::create(&part)?;
-        file.write_all(&volumes.text(&data_itself)?)?;
-        file.sync_data()?;
-        std::fs::rename(&part, &path)?;
-        File::open(data.join(FOLDER))?.sync_all()
+        place::replace(&path, &volumes.text(&data_itself)?, place::PRIVATE)
     }
 
     fn text(&self, data: &Path) -> io::Result<Vec<u8>> {

@@ -137,12 +137,12 @@ fn a_repair_of_the_index_does_not_call_damaged_contents_whole() {
     assert!(found.index.is_some() && matches!(found.contents, Contents::Damaged(_)), "{found:?}");
     let (octets, fault) = index_file::make_again(&file.path, &index).unwrap();
     assert!(fault.is_none());
-    index_file::write(&index, &octets).unwrap();
+    index_file::write(&index, &octets, index_file::FileAt::open(&file.path).unwrap().owner().unwrap()).unwrap();
     let found = deep(&file);
     assert!(found.index.is_none() && matches!(found.contents, Contents::Damaged(_)), "{found:?}");
     // Where it is gone altogether, nobody knows what was written: the checksums are of what is there.
     std::fs::remove_file(&index).unwrap();
     let (octets, _) = index_file::make_again(&file.path, &index).unwrap();
-    index_file::write(&index, &octets).unwrap();
+    index_file::write(&index, &octets, index_file::FileAt::open(&file.path).unwrap().owner().unwrap()).unwrap();
     assert_eq!(deep(&file).contents, Contents::Whole(Origin::Found));
 }

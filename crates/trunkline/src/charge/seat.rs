@@ -6,7 +6,6 @@ use crate::failure::Failure;
 use crate::run::config::{Cdr, Charge, ChargeGtpp, Standby};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,6 +16,7 @@ use trunkline_charge::job::records::Told;
 use trunkline_charge::job::{
     Node, Recorded, Retaining, Seen, Standing, Won, records_of, retain_here, retain_of, stand_by,
 };
+use trunkline_kit::place;
 use trunkline_kit::secret;
 use trunkline_replica::Options;
 
@@ -230,7 +230,7 @@ impl<'a> Desk<'a> {
         // One that nobody listens to any more is replaced.
         let _absent = std::fs::remove_file(path);
         let listener = UnixListener::bind(path).map_err(told)?;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(configured::CONTROL_MODE)).map_err(told)?;
+        place::open_socket_to(path, configured::CONTROL_MODE).map_err(told)?;
         listener.set_nonblocking(true).map_err(told)?;
         Ok(Desk { listener, path: path.to_path_buf(), shared })
     }

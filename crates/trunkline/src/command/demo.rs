@@ -7,6 +7,7 @@ use crate::charge;
 use crate::demo::{self, Farming, Gateway, Load, Stage, Tapped};
 use crate::failure::Failure;
 use crate::graph;
+use crate::rights;
 use crate::run::charging::charging_node;
 use crate::run::log;
 use crate::run::now_ns;
@@ -33,6 +34,8 @@ use trunkline_web::{Handle, Mode};
 const LANES: u16 = 2;
 /// Behind now by less than this, the world is in the present.
 const PRESENT_NS: i64 = 1_000_000_000;
+/// Parts of a data folder that it writes to.
+const PARTS: [&str; 9] = ["alert", "cache", "captures", "charge", "graphs", "packets", "spool", "store", "web"];
 /// Rows that may wait for the store before what was earlier waits, too.
 const ROWS_WAITING: u64 = 20_000;
 
@@ -63,8 +66,9 @@ pub struct Demo {
 impl Demo {
     /// Plays until it is told to stop.
     pub fn run(&self) -> Result<Exit, Failure> {
-        let stop = Stop::on_signals();
         let folder = Folder::of(self.data.as_deref(), "demo")?;
+        rights::write_as_owner(folder.path(), &PARTS)?;
+        let stop = Stop::on_signals();
         let settings = demo::settings(folder.path(), self.listen);
         log::start(&settings.log).map_err(Failure::Failed)?;
         let bound = serve::bind_or_next(&settings, Mode::Demo)?;

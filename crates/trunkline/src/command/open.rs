@@ -2,6 +2,7 @@
 
 use crate::command::read::{Watcher, why_unreadable};
 use crate::failure::Failure;
+use crate::rights;
 use crate::run::config::{Address, Settings};
 use crate::show::figure;
 use crate::show::report::why_no_calls;
@@ -44,6 +45,7 @@ impl Open {
     pub fn run(&self) -> Result<Exit, Failure> {
         self.check()?;
         let folder = Folder::of(self.data.as_deref(), "open")?;
+        rights::write_as_owner(folder.path(), &["store", "web", "captures", "packets", "spool"])?;
         let mut settings = Settings::default();
         settings.data.folder = folder.path().to_path_buf();
         settings.web.listen = Address(self.listen);

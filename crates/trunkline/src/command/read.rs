@@ -1,11 +1,12 @@
 //! `trunkline read`: captures in, calls out.
 
 mod known;
+mod parts;
 
 use crate::bar::{Bar, TICK};
 use crate::cli::DataFolder;
 use crate::failure::Failure;
-use crate::output::stdout;
+use crate::output::{Out, stdout};
 use crate::pager::Paged;
 use crate::rights;
 use crate::run::lane;
@@ -17,6 +18,8 @@ use crate::show::{figure, table};
 use crate::stop::Stop;
 use crate::terminal::Terminal;
 use known::Known;
+use parts::Parts;
+use rustix::fs::{FlockOperation, flock};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,6 +95,7 @@ impl Read {
         let stopped = watcher.end();
         // What was read before a failure is kept, too: also when nobody reads the output any more.
         sink.commit()?;
+        sink.take_parts_back()?;
         let summary = read.map_err(|text| sink.failed.take().unwrap_or(Failure::Failed(text)))?;
         let refused = sink.tell_refused();
         self.tell(&summary, &mut sink, stopped, refused, terminal)?;
@@ -106,6 +110,7 @@ impl Read {
         progress: &Progress,
     ) -> Result<(Result<Summary, String>, u64), Failure> {
         let failed = |e: &dyn core::fmt::Display| Failure::Failed(format!("packet log: {e}"));
+        let _only = only_writer(&self.data.path)?;
         let volume = trunkline_spool::Volume::new(&self.data.path);
         let (recorder, opened) =
             Recorder::open(trunkline_spool::Options::new(vec![volume]), Rules::default()).map_err(|e| failed(&e))?;
@@ -167,7 +172,16 @@ impl Read {
             Ok::<_, Failure>(store)
         };
         let store = if self.no_store { None } else { Some(open()?) };
-        Ok(Output { store, waiting: 0, json: self.json, out: stdout(), line: String::new(), selection, failed: None })
+        Ok(Output {
+            store,
+            waiting: 0,
+            parts: Parts::default(),
+            json: self.json,
+            out: stdout(),
+            line: String::new(),
+            selection,
+            failed: None,
+        })
     }
 
     fn threads(&self) -> usize {
@@ -197,6 +211,21 @@ impl Read {
         }
         Ok(sink.out.flush()?)
     }
+}
+
+/// The right to write into a packet log what it does not have: nobody else does until it is dropped.
+fn only_writer(data: &Path) -> Result<std::fs::File, Failure> {
+    let folder = data.join(trunkline_record::job::FOLDER);
+    let failed = |e: std::io::Error| Failure::Failed(format!("{}: {e}", folder.display()));
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    let file = std::fs::File::open(&folder).map_err(failed)?;
+    // A file system may have no locks.
+    if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK) {
+        let what = "another command writes a capture there: it is waited for";
+        let _ = writeln!(std::io::stderr(), "trunkline: {}: {what}", folder.display());
+        flock(&file, FlockOperation::LockExclusive).map_err(|e| failed(e.into()))?;
+    }
+    Ok(file)
 }
 
 /// Says how many packets were not written a second time.
@@ -240,8 +269,9 @@ struct Output {
     store: Option<Store>,
     /// Rows written since the last commit.
     waiting: usize,
+    parts: Parts,
     json: bool,
-    out: std::io::BufWriter<std::io::Stdout>,
+    out: std::io::BufWriter<Out>,
     line: String,
     selection: Selection,
     /// Why the sink refused, when it did.
@@ -272,6 +302,7 @@ impl Output {
     fn keep(&mut self, rows: &Rows) -> Result<(), Failure> {
         let Some(store) = &mut self.store else { return Ok(()) };
         store.write(rows).map_err(search::failure)?;
+        self.parts.take(rows);
         self.waiting += rows.calls.len() + rows.streams.len() + rows.registrations.len() + rows.events.len();
         if self.waiting >= COMMIT_ROWS {
             self.commit()?;
@@ -282,6 +313,21 @@ impl Output {
     fn commit(&mut self) -> Result<(), Failure> {
         self.waiting = 0;
         self.store.as_mut().map_or(Ok(()), |store| store.commit().map_err(search::failure))
+    }
+
+    /// Removes parts of calls and streams of which the store has the whole, and says so.
+    fn take_parts_back(&mut self) -> Result<(), Failure> {
+        let Some(store) = &mut self.store else { return Ok(()) };
+        let parts = self.parts.of_known(store)?;
+        if !parts.is_empty() {
+            store.remove_rows(&parts).map_err(search::failure)?;
+            let calls = figure::of(parts.calls.len() as u64, "call", "calls");
+            let streams = figure::of(parts.streams.len() as u64, "stream", "streams");
+            let events = figure::of(parts.events.len() as u64, "end of a call", "ends of calls");
+            let what = "are parts of what is in the store as a whole already: not kept a second time";
+            let _ = writeln!(std::io::stderr(), "trunkline: {calls}, {streams} without a call and {events} {what}");
+        }
+        Ok(())
     }
 
     /// Says at standard error which days could not be written; whether rows were refused.

@@ -20,9 +20,10 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// How often it is tried meanwhile.
 const TICK: Duration = Duration::from_millis(50);
 
-/// The right to run; given back when dropped, or when the process ends in whatever way.
+/// The right to run; given back when dropped, or when the process ends in whatever way. The lock is on the folder
+/// itself, which nobody can put another one in place of, and on the file with the process's number.
 #[derive(Debug)]
-pub struct Only(#[expect(dead_code, reason = "holds the lock")] Option<File>);
+pub struct Only(#[expect(dead_code, reason = "holds the locks")] Option<[File; 2]>);
 
 impl Only {
     /// Takes it for a data folder that is there.
@@ -40,11 +41,21 @@ impl Only {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o640).custom_flags(no_link);
         let mut file = options.open(&path).map_err(failed)?;
+        let about = file.metadata().map_err(failed)?;
+        if !about.is_file() || about.nlink() > 1 {
+            let why = "it has a second name elsewhere, or is no file: remove it";
+            return Err(Failure::Failed(format!("{}: {why}", path.display())));
+        }
+        let folder = File::open(data).map_err(failed)?;
         let begun = Instant::now();
-        let mut locked = flock(&file, FlockOperation::NonBlockingLockExclusive);
+        let lock = || {
+            flock(&folder, FlockOperation::NonBlockingLockExclusive)
+                .and_then(|()| flock(&file, FlockOperation::NonBlockingLockExclusive))
+        };
+        let mut locked = lock();
         while locked == Err(rustix::io::Errno::WOULDBLOCK) && begun.elapsed() < patience {
             std::thread::park_timeout(TICK);
-            locked = flock(&file, FlockOperation::NonBlockingLockExclusive);
+            locked = lock();
         }
         match locked {
             Ok(()) => {}
@@ -60,7 +71,7 @@ impl Only {
         owned_as(data, &file).map_err(failed)?;
         file.set_len(0).map_err(failed)?;
         writeln!(file, "{}", std::process::id()).map_err(failed)?;
-        Ok(Only(Some(file)))
+        Ok(Only(Some([folder, file])))
     }
 }
 
@@ -97,6 +108,23 @@ mod tests {
         assert!(why.contains(&format!("process {} runs", std::process::id())), "{why}");
         drop(first);
         Only::take(data.path()).unwrap();
+    }
+
+    /// Who removes the file frees nothing: the folder is locked. A second name of it may be that of a file of others.
+    #[test]
+    fn a_file_that_is_removed_or_has_a_second_name_lets_nobody_in() {
+        let data = tempfile::tempdir().unwrap();
+        let first = Only::take(data.path()).unwrap();
+        std::fs::remove_file(data.path().join(NAME)).unwrap();
+        assert!(Only::take_within(data.path(), Duration::ZERO).is_err());
+        drop(first);
+        std::fs::remove_file(data.path().join(NAME)).unwrap();
+        let elsewhere = data.path().join("elsewhere");
+        std::fs::write(&elsewhere, "precious").unwrap();
+        std::fs::hard_link(&elsewhere, data.path().join(NAME)).unwrap();
+        let Err(Failure::Failed(why)) = Only::take(data.path()) else { panic!("it is taken") };
+        assert!(why.contains("second name"), "{why}");
+        assert_eq!(std::fs::read(&elsewhere).unwrap(), b"precious");
     }
 
     #[test]

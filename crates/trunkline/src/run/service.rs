@@ -218,7 +218,7 @@ impl Service {
             charging.bring_rows(&cdr_of(settings), folder, to)?;
         }
         let (names, late, writing) = (Arc::new(names), out.another(), out.writing());
-        let recovered = if recorder.is_some() && writes { recover::Prepared::of(settings, since_ns) } else { None };
+        let recovered = if writes { recovery(settings, recorder.is_some(), since_ns) } else { None };
         let recovered = recovered.map(|prepared| (prepared, out.another()));
         let seen = recovered.as_ref().map(|(recovered, _)| recovered.recovery());
         let out: Box<dyn Sink> = match &recovered {
@@ -360,6 +360,16 @@ impl Service {
 }
 
 /// Has rules watch what runs here.
+/// What recovers calls of the run before, where they are recorded and that is wanted.
+fn recovery(settings: &Settings, records: bool, since_ns: i64) -> Option<recover::Prepared> {
+    let prepared = if records { recover::Prepared::of(settings, since_ns) } else { None };
+    if prepared.is_none() {
+        let why = if records { "calls.recover is 0 s" } else { "nothing is recorded" };
+        recover::Prepared::none(settings, since_ns, why);
+    }
+    prepared
+}
+
 fn watch(view: &Arc<View>) -> Result<(), Failure> {
     let Some(alerts) = view.alerts() else { return Ok(()) };
     if let Some(graphs) = view.graphs() {

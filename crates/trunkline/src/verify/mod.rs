@@ -5,6 +5,7 @@ pub mod packets;
 mod single;
 
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use trunkline_record::job::SegmentFile;
 
@@ -145,7 +146,8 @@ pub fn mendable_logs(data: &Path, parts: &[&str]) -> io::Result<Vec<PathBuf>> {
     Ok(logs)
 }
 
-/// Files below a folder, and folders with a log, whose files are not told on their own. Links are not followed.
+/// Files below a folder, and folders with a log, whose files are not told on their own. Links to folders are not
+/// followed; sockets are of those who run.
 fn walk(folder: &Path, singles: &mut Vec<PathBuf>, logs: &mut Vec<PathBuf>) -> io::Result<()> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -153,7 +155,7 @@ fn walk(folder: &Path, singles: &mut Vec<PathBuf>, logs: &mut Vec<PathBuf>) -> i
         let (path, kind) = (entry.path(), entry.file_type()?);
         if kind.is_dir() {
             walk(&path, singles, logs)?;
-        } else if kind.is_file() {
+        } else if !kind.is_socket() {
             files.push(path);
         }
     }

@@ -30,6 +30,11 @@ pub fn check(path: &Path, deep: bool) -> Item {
     if path.ends_with(PINS) {
         return pins(path);
     }
+    match path.metadata() {
+        Ok(about) if about.is_file() => {}
+        Ok(_) => return Item::new("no file", path, "").left_out("it is a link to a folder, a pipe or a device"),
+        Err(e) => return Item::new("file", path, "").unreadable(e),
+    }
     let mut head = [0; HEAD_OCTETS];
     let begun = File::open(path).and_then(|file| file.take(HEAD_OCTETS as u64).read(&mut head));
     if let Err(e) = begun {

@@ -174,3 +174,61 @@ fn a_recording_that_was_interrupted_goes_on_where_it_ended() {
     let (one, other) = (shown(&ended), shown(&killed));
     assert_eq!(one.len(), other.len(), "{}", differences(&one, &other));
 }
+
+/// A part of a capture that was read: rotated files, a span that was extracted. Calls and streams that it begins in the
+/// midst of are in the store as a whole.
+#[test]
+fn a_part_of_what_is_recorded_adds_nothing() {
+    let captures = captures();
+    let data = captures.store("parts");
+    record(&captures.whole, &data, 0);
+    let (packets, rows) = (recorded(&data), shown(&data));
+    let part = captures.store("part.pcapng");
+    for (from, to) in [("2026-01-01T00:01:00Z", "2026-01-01T00:02:00Z"), ("2026-01-01T00:01:30Z", "2027-01-01")] {
+        let words = ["extract", "--data", text(&data), "-w", text(&part), "--from", from, "--to", to];
+        let done = trunkline(&words);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let said = record(&part, &data, 0);
+        assert!(said.contains("is in the store as a whole already"), "{said}");
+        assert_eq!(recorded(&data), packets);
+        let after: Vec<_> = shown(&data).iter().map(|row| row.replace("part.pcapng", "whole.pcap")).collect();
+        assert!(after.len() == rows.len(), "{}", differences(&after, &rows));
+    }
+    // The whole of a call of which the store has a part only is no part of it.
+    let other = captures.store("other");
+    record(&part, &other, 0);
+    let halves = shown(&other).len();
+    record(&captures.whole, &other, 0);
+    assert!(shown(&other).len() > halves);
+}
+
+/// As Wireshark and tcpdump write it: microseconds. And two commands at once.
+#[test]
+fn a_capture_with_coarser_times_and_two_commands_at_once_add_no_packets() {
+    let captures = captures();
+    let data = captures.store("coarse");
+    let begin = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trunkline"));
+        let words = ["read", "--record", text(&captures.whole), "--data", text(&data)];
+        command.args(words).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+    };
+    let both = [begin(), begin()].map(|child| child.wait_with_output().unwrap());
+    for done in &both {
+        assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+    let packets = recorded(&data);
+    assert_eq!(packets, crate::wire::packets_of(&captures.whole));
+    let octets = std::fs::read(&captures.whole).unwrap();
+    assert_eq!(&octets[..4], &[0x4D, 0x3C, 0xB2, 0xA1], "nanoseconds, little-endian");
+    let word = |octets: &[u8], at: usize| u32::from_le_bytes(octets[at..at + 4].try_into().unwrap());
+    let (mut coarse, mut at) = (octets.clone(), 24);
+    coarse[..4].copy_from_slice(&[0xD4, 0xC3, 0xB2, 0xA1]);
+    while at < octets.len() {
+        coarse[at + 4..at + 8].copy_from_slice(&(word(&octets, at + 4) / 1000).to_le_bytes());
+        at += 16 + word(&octets, at + 8) as usize;
+    }
+    let file = captures.store("coarse.pcap");
+    std::fs::write(&file, coarse).unwrap();
+    record(&file, &data, 0);
+    assert_eq!(recorded(&data), packets);
+}

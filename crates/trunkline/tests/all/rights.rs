@@ -10,6 +10,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+const NOFOLLOW: rustix::fs::AtFlags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
 /// The user of a service: nobody's number.
 const SERVICE: u32 = 65_534;
 
@@ -118,6 +119,44 @@ fn a_link_in_the_folder_of_a_service_leads_root_nowhere() {
     symlink(precious.join("file"), data.join("store/link")).unwrap();
     done(&["read", text(&capture), "--data", text(&data)]);
     whole();
+}
+
+/// Indexes are made where they are missing, by commands that only read.
+#[test]
+fn an_index_that_root_makes_is_the_services_and_a_link_in_its_place_leads_nowhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((capture, data)) = service(folder.path()) else { return };
+    done(&["read", text(&capture), "--data", text(&data), "--record"]);
+    let precious = folder.path().join("root/precious");
+    std::fs::write(&precious, "precious").unwrap();
+    let all = all_in(&data.join("packets"));
+    let segment = all.iter().find(|path| path.extension().is_some_and(|e| e == "pcapng")).unwrap();
+    let (index, part) = (segment.with_extension("idx"), segment.with_extension("idx.part"));
+    let (out, named) = (folder.path().join("root/out.pcapng"), format!("{}.idx", text(segment)));
+    let extract = ["extract", "udp", "--data", text(&data), "-w", text(&out)];
+    let make = ["packets", "index", text(segment), "--data", text(&data)];
+    for words in [&extract[..], &make[..]] {
+        for trap in ["link", "pipe"] {
+            let _ = std::fs::remove_file(&index);
+            let place = if words == extract { part.clone() } else { PathBuf::from(format!("{named}.part")) };
+            match trap {
+                "link" => symlink(&precious, &place).unwrap(),
+                _ => assert!(Command::new("mkfifo").arg(&place).status().unwrap().success()),
+            }
+            rustix::fs::chownat(rustix::fs::CWD, &place, Some(rustix::fs::Uid::from_raw(SERVICE)), None, NOFOLLOW)
+                .unwrap();
+            done(words);
+            assert_eq!(std::fs::read(&precious).unwrap(), b"precious", "{words:?}, {trap}");
+            is_of_service(&data);
+        }
+    }
+    assert!(index.exists() || Path::new(&named).exists());
+    // Where the owner may not write there is no index, and no file of root's.
+    let locked = segment.parent().unwrap();
+    let _ = std::fs::remove_file(&index);
+    chown(locked, Some(0), Some(0)).unwrap();
+    done(&extract);
+    assert!(!index.exists());
 }
 
 #[test]

@@ -303,7 +303,7 @@ fn damaged_logs_of_graphs_and_alerts_are_mended_by_order() {
     assert_eq!((again.0, again.1.matches(": nothing is damaged").count()), (Some(0), 3), "{}", again.1);
     trunkline(&["verify", "--deep", "--data", text(&data)]);
     let running = wire.run("data", &config);
-    assert!(wire.get("/healthz").starts_with("HTTP/1.1 200 "), "{}", wire.get("/healthz"));
+    wire.until("it is healthy", |w| w.get("/healthz").starts_with("HTTP/1.1 200 "));
     assert_eq!(running.end().0, 0);
 }
 

@@ -246,6 +246,83 @@ fn a_call_that_goes_on_over_two_kills_is_one_row() {
     assert_eq!(alone(&data), alone(&other), "second halves of streams");
 }
 
+/// The checkpoint's text with other numbers behind a word, and its checksum.
+fn altered(data: &Path, word: &str, by_ns: i64) -> String {
+    let whole = std::fs::read_to_string(data.join("spool/calls.checkpoint")).unwrap();
+    let mut text = String::new();
+    for line in whole.lines().filter(|line| !line.starts_with("sum ")) {
+        match line.strip_prefix(word).and_then(|number| number.trim().parse::<i64>().ok()) {
+            Some(number) => text.push_str(&format!("{word} {}\n", number + by_ns)),
+            None => text.push_str(&format!("{line}\n")),
+        }
+    }
+    let sum = trunkline_kit::hash::fnv1a(text.as_bytes());
+    format!("{text}sum {sum:016x}\n")
+}
+
+/// A checkpoint that is gone, and those of a clock that was set back since, say nothing, which is told: calls are in the
+/// log.
+#[test]
+fn a_checkpoint_that_cannot_be_right_costs_no_call() {
+    let Some(wire) = Wire::lay("blind") else { return };
+    let world = wire.world("world.pcap", &["--calls", "30", "--rate", "3", "--seed", "12"]);
+    let (often, hour) = (config(&wire, "recover = \"1 h\"\n"), 3_600_000_000_000_i64);
+    let cases: [(&str, Option<(&str, i64)>); 3] =
+        [("gone", None), ("at", Some(("at", 2 * hour))), ("from", Some(("from", 2 * hour)))];
+    for (name, change) in cases {
+        let (running, data) = (wire.run(name, &often), wire.path(name));
+        let mut sends = replay(&wire, &world, "20x");
+        wire.until("calls are up", |w| captured(w) >= 3_000.0);
+        kill(running);
+        let _ = sends.kill();
+        sends.wait().unwrap();
+        let file = data.join("spool/calls.checkpoint");
+        match change {
+            None => std::fs::remove_file(&file).unwrap(),
+            Some((word, by_ns)) => std::fs::write(&file, altered(&data, word, by_ns)).unwrap(),
+        }
+        let running = wire.run(name, &often);
+        until_read(&wire);
+        let (code, said) = running.end();
+        assert_eq!(code, 0, "{said:#?}");
+        let told =
+            said.iter().any(|line| line.contains("ERROR") && line.contains("of the packet log are read instead"));
+        assert!(told, "{name}: {said:#?}");
+        assert!(same_calls(&data) >= 5, "{name}");
+    }
+}
+
+/// A run that recovers nothing stores what it sees; the next one that does recover makes no rows of it again.
+#[test]
+fn a_run_without_recovery_between_two_leaves_no_call_twice() {
+    let Some(wire) = Wire::lay("between") else { return };
+    let world = wire.world("world.pcap", &["--calls", "60", "--rate", "2", "--seed", "12"]);
+    let (with, data) = (config(&wire, ""), wire.path("data"));
+    let without =
+        [with.replace("[calls]\n", "[calls]\nrecover = \"0 s\"\n"), format!("{with}[web]\nenabled = false\n")];
+    let without = [without[0].clone(), without[1].replace("[record]\n", "[record]\nenabled = false\n")];
+    for other in without {
+        let running = wire.run("data", &with);
+        let mut sends = replay(&wire, &world, "20x");
+        wire.until("calls are up", |w| captured(w) >= 3_000.0);
+        kill(running);
+        let running = wire.run("data", &other);
+        wire.until("calls go on", |w| captured(w) >= 2_000.0);
+        let (code, said) = running.end();
+        assert_eq!(code, 0, "{said:#?}");
+        assert!(said.iter().any(|line| line.contains("calls of the run before are not recovered")), "{said:#?}");
+        let _ = sends.kill();
+        sends.wait().unwrap();
+        let before = stored(&data);
+        let running = wire.run("data", &with);
+        wire.until("it is looked for calls", |w| w.get("/metrics").contains("trunkline_recovery_reading 0"));
+        assert_eq!(running.end().0, 0);
+        let after = stored(&data);
+        let rows = |calls: &BTreeMap<String, Vec<Value>>| calls.values().map(Vec::len).sum::<usize>();
+        assert_eq!((after.len(), rows(&after)), (before.len(), rows(&before)));
+    }
+}
+
 #[test]
 fn a_second_run_on_one_data_folder_is_refused_and_harms_nothing() {
     let Some(wire) = Wire::lay("second") else { return };

@@ -140,8 +140,10 @@ fn cuts_zeros_and_removal_are_told() {
 fn what_was_written_before_is_not_called_whole() {
     let desk = Desk::new();
     let segment = desk.of("segment").remove(0);
-    let (octets, _, _) = index_file::make(index_file::FileAt::open(&segment).unwrap(), false).unwrap();
-    index_file::write(&segment.with_extension("idx"), &octets).unwrap();
+    let file = index_file::FileAt::open(&segment).unwrap();
+    let owner = file.owner().unwrap();
+    let (octets, _, _) = index_file::make(file, false).unwrap();
+    index_file::write(&segment.with_extension("idx"), &octets, owner).unwrap();
     let found = desk.verify(&["--deep"], 0);
     assert!(found[0]["not_checked"].to_string().contains("written before there were checksums"), "{}", found[0]);
     assert_eq!(found[0]["checked"], "frames, index");

@@ -9,9 +9,10 @@ use crate::error::StoreError;
 use crate::time::Day;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use trunkline_kit::place;
 use trunkline_kit::sums::{Compared, Sums};
 
 /// How long after its end a day gets its checksums: rows of calls that go on over midnight come late.
@@ -94,7 +95,7 @@ fn seal(file: &Path) -> Result<bool, StoreError> {
     }
     // From here on nobody writes.
     let is_same = !has_log(file) && mark(file).map_err(failed)? == before;
-    let written = if is_same { write(&path(file), &octets) } else { Ok(()) };
+    let written = if is_same { place::replace(&path(file), &octets, place::PRIVATE) } else { Ok(()) };
     let _ = conn.execute_batch("ROLLBACK");
     written.map_err(failed).map(|()| is_same)
 }
@@ -107,15 +108,6 @@ fn has_log(file: &Path) -> bool {
 
 fn mark(file: &Path) -> io::Result<(u64, u64, i64, i64)> {
     std::fs::metadata(file).map(|m| (m.ino(), m.len(), m.mtime(), m.mtime_nsec()))
-}
-
-fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
-    let part = path.with_extension("sums.part");
-    let mut file = File::create(&part)?;
-    file.write_all(octets)?;
-    file.sync_data()?;
-    std::fs::rename(&part, path)?;
-    File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// Whether the file of a day, or another SQLite file of ours, is whole: its pages and trees; `deep`, its indexes beside

@@ -1,12 +1,12 @@
 //! `trunkline extcap-install`: tells Wireshark where the program is.
 
 use crate::failure::Failure;
-use std::fs::{self, File};
+use std::fs::{self};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use trunkline_kit::exit::Exit;
+use trunkline_kit::place;
 
 /// Wireshark's folder of a user's own extcap programs, below the home folder; since Wireshark 4.2.
 const FOLDER: &str = ".local/lib/wireshark/extcap";
@@ -50,7 +50,7 @@ impl Install {
             return Err(Failure::Failed(format!("{} is something else: remove it first", path.display())));
         }
         fs::create_dir_all(&folder).map_err(failed)?;
-        write(&path, &script(&program, data.as_bytes())).map_err(failed)?;
+        place::replace(&path, &script(&program, data.as_bytes()), 0o755).map_err(failed)?;
         writeln!(io::stdout(), "{}", path.display())?;
         let _ = writeln!(io::stderr(), "trunkline: look with `tshark -D`, or into Wireshark's list of interfaces");
         Ok(Exit::Done)
@@ -59,16 +59,6 @@ impl Install {
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))
-}
-
-/// Whole or not at all.
-fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
-    let part = path.with_extension("part");
-    let mut file = File::create(&part)?;
-    file.write_all(octets)?;
-    file.set_permissions(fs::Permissions::from_mode(0o755))?;
-    file.sync_data()?;
-    fs::rename(&part, path)
 }
 
 /// A script that calls the program: it knows what a link could not, the data folder.

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use trunkline_kit::exit::Exit;
 use trunkline_record::index::{Facts, View};
-use trunkline_record::job::index_file::{make_of_file, places, write};
+use trunkline_record::job::index_file::{FileAt, make_of_file, places, write};
 
 /// Makes the indexes.
 pub fn run(files: &[PathBuf], data: &DataFolder, json: bool) -> Result<Exit, Failure> {
@@ -46,6 +46,7 @@ pub fn run(files: &[PathBuf], data: &DataFolder, json: bool) -> Result<Exit, Fai
 
 /// Where the index went, what it says, and what was damaged.
 fn make(path: &Path, data: &Path) -> Result<(PathBuf, Facts, Option<String>), String> {
+    let owner = FileAt::open(path).and_then(|file| file.owner()).map_err(|e| format!("{}: {e}", path.display()))?;
     let (octets, fault) = make_of_file(path).map_err(|e| e.to_string())?;
     let facts = View::open(octets.as_slice()).map_err(|e| format!("{}: {e}", path.display()))?.facts();
     let mut failed = String::new();
@@ -53,7 +54,7 @@ fn make(path: &Path, data: &Path) -> Result<(PathBuf, Facts, Option<String>), St
         if place.starts_with(data) {
             let _ = place.parent().map(std::fs::create_dir_all);
         }
-        match write(&place, &octets) {
+        match write(&place, &octets, owner) {
             Ok(()) => return Ok((place, facts, fault.map(|e| e.to_string()))),
             Err(e) => failed = format!("cannot write {}: {e}", place.display()),
         }

@@ -85,11 +85,12 @@ fn index(file: &SegmentFile) -> Result<Option<String>, String> {
         Err(_) if !path.exists() => "its index was missing".to_owned(),
         Err(why) => why.to_string(),
     };
+    let owner = capture.owner().map_err(|e| e.to_string())?;
     drop(capture);
     let (octets, fault) = index_file::make_again(&file.path, path).map_err(|e| e.fault.to_string())?;
     if let Some(fault) = fault {
         return Err(format!("at octet {}: {}; {why}", fault.offset, fault.fault));
     }
-    index_file::write(path, &octets).map_err(|e| format!("its index cannot be written: {e}"))?;
+    index_file::write(path, &octets, owner).map_err(|e| format!("its index cannot be written: {e}"))?;
     Ok(Some(format!("{why}: made anew")))
 }

@@ -1,7 +1,8 @@
 //! Packets of a capture that the packet log has already: they are not written again, and rows name the place that they
 //! have. So a capture that is recorded twice, or once more after it was interrupted, is in the log once.
 //!
-//! A packet is known by its time, its length on the wire and its octets. Capture and log both go on in time, so that a
+//! A packet is known by its time in microseconds, which many programs keep no finer, its length on the wire and its
+//! octets. Capture and log both go on in time, so that a
 //! few seconds of the log in memory are enough. A packet that the log has once and the capture twice is written once.
 
 use std::collections::{HashMap, VecDeque};
@@ -28,7 +29,7 @@ const REMEMBERED_MAX: usize = 4_000_000;
 /// written.
 const RETURNS_MAX: u32 = 1000;
 
-/// Time, length on the wire, and hash of the octets.
+/// Time in microseconds, length on the wire, and hash of the octets.
 type Print = (i64, u32, u64);
 /// Number of the segment, and offset of the record.
 type Place = (u32, u64);
@@ -97,7 +98,7 @@ impl Known {
         if self.remembered.is_empty() {
             return None;
         }
-        let places = self.remembered.get_mut(&(at_ns, packet.wire, fnv1a(octets)))?;
+        let places = self.remembered.get_mut(&(at_ns.div_euclid(1000), packet.wire, fnv1a(octets)))?;
         let place = places.pop_front();
         self.found += u64::from(place.is_some());
         place
@@ -156,7 +157,7 @@ impl Known {
             if packet.at_ns < self.since_ns {
                 continue;
             }
-            let print = (packet.at_ns, packet.wire, fnv1a(reading.batch.octets_of(packet)));
+            let print = (packet.at_ns.div_euclid(1000), packet.wire, fnv1a(reading.batch.octets_of(packet)));
             let number = reading.numbers.get(packet.file as usize).copied().unwrap_or_default();
             self.remembered.entry(print).or_default().push_back((number, packet.offset));
             self.order.push_back(print);
@@ -165,12 +166,13 @@ impl Known {
 
     /// Forgets what is older.
     fn forget(&mut self, before_ns: i64) {
+        let before_us = before_ns.div_euclid(1000);
         while let Some(print) = self.order.front().copied() {
-            if print.0 >= before_ns && self.order.len() <= REMEMBERED_MAX {
+            if print.0 >= before_us && self.order.len() <= REMEMBERED_MAX {
                 return;
             }
             self.order.pop_front();
-            if print.0 < before_ns {
+            if print.0 < before_us {
                 self.remembered.remove(&print);
                 self.since_ns = self.since_ns.max(before_ns);
             } else if self.remembered.get_mut(&print).is_some_and(|places| places.pop_front().is_none()) {

@@ -3,14 +3,14 @@
 use crate::run::config::{Listen, SOCKET_PATH_MAX};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags};
-use std::fs::Permissions;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use trunkline_kit::place;
 
 /// The mode of a Unix socket: who started the program, and the group.
 const MODE: u32 = 0o660;
@@ -29,7 +29,7 @@ impl Listener {
             Listen::Unix(path) => {
                 remove_stale(path)?;
                 let listener = Listener::Unix(UnixListener::bind(Short::of(path)?.path())?, path.clone());
-                std::fs::set_permissions(path, Permissions::from_mode(MODE))?;
+                place::open_socket_to(path, MODE)?;
                 listener
             }
         };

@@ -13,12 +13,11 @@
 //!
 //! It is replaced as a whole (written beside, synced, renamed), so that a crash leaves the old one.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use trunkline_kit::Id;
 use trunkline_kit::hash::fnv1a;
+use trunkline_kit::place;
 
 /// Calls joined in mid-call that a checkpoint names; further ones are not recovered, and counted.
 pub const JOINED_MAX: usize = 10_000;
@@ -26,7 +25,6 @@ pub const JOINED_MAX: usize = 10_000;
 const OCTETS_MAX: u64 = 1 << 20;
 const HEAD: &str = "trunkline-checkpoint 1";
 const NAME: &str = "calls.checkpoint";
-const UNFINISHED: &str = "calls.checkpoint.part";
 
 /// What it says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,17 +80,7 @@ impl Checkpoint {
     pub fn store(&self, data: &Path) -> io::Result<()> {
         let folder = data.join("spool");
         std::fs::create_dir_all(&folder)?;
-        let part = folder.join(UNFINISHED);
-        // One that a crash left; a link that somebody put there is not followed.
-        match std::fs::remove_file(&part) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o640).open(&part)?;
-        file.write_all(self.text().as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&part, folder.join(NAME))?;
-        File::open(&folder)?.sync_all()
+        place::replace(&folder.join(NAME), self.text().as_bytes(), place::PRIVATE)
     }
 
     fn text(&self) -> String {
@@ -178,7 +166,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let first = checkpoint();
         first.store(data.path()).unwrap();
-        let (part, elsewhere) = (data.path().join("spool").join(UNFINISHED), data.path().join("elsewhere"));
+        let (part, elsewhere) = (place::beside(&path(data.path())), data.path().join("elsewhere"));
         std::fs::write(&part, "trunkline-check").unwrap();
         assert_eq!(Checkpoint::load(data.path()), Found::Whole(first.clone()));
         std::fs::remove_file(&part).unwrap();

@@ -16,8 +16,12 @@ use trunkline_calls::signalling::Standing;
 
 /// Transactions and streams without a call that last no longer than that are recovered as well.
 const SHORT_NS: i64 = 90_000_000_000;
+/// A clock that goes back by less is slewed, not set.
+const SET_BACK_NS: i64 = 1_000_000_000;
 /// How often it is looked whether what was asked for is there.
 const TICK: Duration = Duration::from_millis(50);
+/// How often it is looked whether the clock was set back: what a checkpoint says is then of no time any more.
+const CLOCK_EVERY: Duration = Duration::from_secs(1);
 /// Rows that wait on disk are durable after so long: the journal is synced each second.
 const SYNCED: Duration = Duration::from_millis(1500);
 
@@ -51,18 +55,23 @@ impl Keeper {
     /// The thread could not be started.
     pub fn start(self) -> std::io::Result<JoinHandle<Keeper>> {
         std::thread::Builder::new().name("checkpoint".to_owned()).spawn(move || {
-            let mut next = Instant::now();
+            let (mut next, mut latest_ns) = (Instant::now(), now_ns());
             if self.recovery.report().phase == Phase::Idle {
                 // From here on, whatever comes.
                 self.store(&Checkpoint { at_ns: self.since_ns, from_ns: self.since_ns, ..Checkpoint::default() });
                 next += self.every;
             }
             loop {
+                let now_ns = now_ns();
+                if now_ns < latest_ns.saturating_sub(SET_BACK_NS) {
+                    next = Instant::now();
+                }
+                latest_ns = now_ns;
                 let patience = next.saturating_duration_since(Instant::now());
                 if patience.is_zero() && self.is_free() {
                     next = Instant::now() + self.every;
                     let _is_written = self.write().is_some();
-                } else if self.recovery.wait(patience.max(TICK)) {
+                } else if self.recovery.wait(patience.min(CLOCK_EVERY).max(TICK)) {
                     return self;
                 }
             }
@@ -136,6 +145,8 @@ impl Keeper {
 /// they show to be joined in mid-call is not among those that stand.
 fn checkpoint(standing: Standing, state: &mut State, since_ns: i64, now_ns: i64) -> Checkpoint {
     let Standing { until_ns, mut open, oldest_ns: mut from_ns, mut joined } = standing;
+    // A clock that was set back since: when the capture began is of no time any more.
+    let since_ns = if since_ns > now_ns { i64::MIN } else { since_ns };
     let at_ns = until_ns.max(since_ns).min(now_ns);
     if state.report.phase == Phase::Following {
         for call in state.pending() {
@@ -177,6 +188,10 @@ mod tests {
         // Packets with stamps of tomorrow say nothing about today's.
         let ahead = checkpoint(standing(now_ns + 86_400 * SECOND, None), &mut State::default(), SINCE, now_ns);
         assert_eq!(ahead.at_ns, now_ns);
+        // The clock was set back by an hour since the start: packets of now are not before the capture.
+        let early_ns = SINCE - 3_600 * SECOND;
+        let back = checkpoint(standing(early_ns, None), &mut State::default(), SINCE, early_ns);
+        assert_eq!((back.at_ns, back.from_ns), (early_ns, early_ns - SHORT_NS));
         // Nothing was captured yet.
         let nothing = checkpoint(standing(i64::MIN, None), &mut State::default(), SINCE, now_ns);
         assert_eq!((nothing.at_ns, nothing.from_ns), (SINCE, SINCE));

@@ -12,12 +12,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use trunkline_calls::job::Progress;
+use trunkline_calls::job::{FileSummary, Progress};
 use trunkline_record::Class;
 use trunkline_record::job::SegmentFile;
 
 /// So much before the first call is read, so that what reaches into its time is not taken for a beginning.
 const BEFORE_NS: i64 = 60_000_000_000;
+/// A checkpoint may be so much later than the clock: what slews it makes no more of a start.
+const AHEAD_NS: i64 = 1_000_000_000;
 /// Calls that ended so shortly before the log's end may have stragglers.
 const LINGER_NS: i64 = 120_000_000_000;
 /// An INVITE without a final response is not waited for longer than that: timer C of RFC 3261 section 16.6 is 3
@@ -35,6 +37,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 const PAUSES_MAX: u32 = 200;
 /// The priority of the thread, as of nice(1).
 const NICE: i32 = 19;
+/// Times that segments are read anew at most because the packet log compressed or moved some meanwhile.
+const READS: usize = 5;
 /// A fault of a segment that is told by name; further ones are counted.
 const TOLD_MAX: usize = 3;
 
@@ -54,26 +58,16 @@ pub struct Log {
 impl Log {
     /// Looks what there is to recover, before the live capture begins; says in the log what it is. None: nothing.
     pub fn find(data: &std::path::Path, bound: Duration, flush: Duration, since_ns: i64) -> Option<Log> {
-        let bound_ns = i64::try_from(bound.as_nanos()).unwrap_or(i64::MAX);
-        let earliest_ns = since_ns.saturating_sub(bound_ns);
-        let mut checkpoint = match Checkpoint::load(data) {
-            Found::Nothing => return None,
-            Found::Whole(checkpoint) if checkpoint.ended && checkpoint.open == 0 => return None,
-            Found::Whole(checkpoint) => checkpoint,
-            Found::Damaged(why) => {
-                let path = super::checkpoint::path(data);
-                tracing::error!("{}: {why}: all of the packet log of the last {} is read", path.display(), span(bound));
-                // Which calls were joined in mid-call is not known: all that seem so are kept.
-                Checkpoint { at_ns: i64::MIN, from_ns: earliest_ns, ..Checkpoint::default() }
+        let back = |ns: i64| (ns.saturating_sub(nanoseconds(bound)), bound);
+        let checkpoint = match Checkpoint::load(data) {
+            Found::Nothing => blind(data, back(since_ns), "it is gone, or never was")?,
+            Found::Whole(found) if found.at_ns.max(found.from_ns) > since_ns.saturating_add(AHEAD_NS) => {
+                blind(data, back(newest_ns(data)?), "it is of a later time than now: the clock was set back")?
             }
+            Found::Whole(found) if found.ended && found.open == 0 => return None,
+            Found::Whole(found) => within(found, bound, since_ns),
+            Found::Damaged(why) => blind(data, back(newest_ns(data)?), &why)?,
         };
-        if checkpoint.from_ns < earliest_ns {
-            tracing::warn!(
-                "recovery: calls that were up are older than calls.recover ({}); they are not recovered",
-                span(bound)
-            );
-            checkpoint.from_ns = earliest_ns;
-        }
         let listed = match pass::segments(data, checkpoint.from_ns.saturating_sub(BEFORE_NS), &Class::ALL) {
             Ok(listed) => listed,
             Err(error) => {
@@ -92,6 +86,45 @@ impl Log {
     pub fn begins_ns(&self) -> i64 {
         self.checkpoint.from_ns
     }
+}
+
+/// A checkpoint that goes back no further than `bound` before it was written: however long nothing ran since, the log
+/// has become no longer.
+fn within(mut checkpoint: Checkpoint, bound: Duration, since_ns: i64) -> Checkpoint {
+    let earliest_ns = checkpoint.at_ns.min(since_ns).saturating_sub(nanoseconds(bound));
+    if checkpoint.from_ns < earliest_ns {
+        if checkpoint.open > 0 {
+            tracing::warn!(
+                "recovery: some of the {} that were up began longer than calls.recover ({}) before the checkpoint; those \
+                 are not recovered",
+                figure::of(checkpoint.open, "call", "calls"),
+                span(bound)
+            );
+        }
+        checkpoint.from_ns = earliest_ns;
+    }
+    checkpoint
+}
+
+/// What stands for a checkpoint that says nothing, which is told: all of the packet log from then on, if there is any.
+fn blind(data: &std::path::Path, (from_ns, bound): (i64, Duration), why: &str) -> Option<Checkpoint> {
+    let has_log = pass::segments(data, from_ns, &Class::ALL).is_ok_and(|listed| !listed.is_empty());
+    if has_log {
+        let (path, bound) = (super::checkpoint::path(data), span(bound));
+        tracing::error!("{}: {why}: the last {bound} of the packet log are read instead", path.display());
+    }
+    // Which calls were joined in mid-call is not known: all that seem so are kept.
+    has_log.then(|| Checkpoint { at_ns: i64::MIN, from_ns, ..Checkpoint::default() })
+}
+
+/// When the newest segment of a packet log begins, nanoseconds since 1970.
+fn newest_ns(data: &std::path::Path) -> Option<i64> {
+    let listed = pass::segments(data, i64::MIN, &Class::ALL).unwrap_or_default();
+    listed.iter().map(|segment| segment.begins_ns).max()
+}
+
+fn nanoseconds(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
 
 fn name(file: &SegmentFile) -> (Option<Class>, i64, u16, u32) {
@@ -221,7 +254,7 @@ impl Reader {
         let files = self.segments(from_ns, &Class::ALL)?;
         let (joined, asked) = (HashSet::new(), Some(only.clone()));
         let keep = Keep { from_ns, cut_until_ns: i64::MIN, joined, only: asked, is_brief: false };
-        let found = self.read(&files, &keep)?;
+        let found = self.read_all(files, &keep, &Class::ALL)?;
         self.recovery.change(|state| {
             state.report.counted.calls += found.rows;
             found.media.iter().for_each(|media| state.know(*media));
@@ -244,7 +277,23 @@ impl Reader {
     fn pass(&mut self, keep: &Keep, classes: &[Class]) -> Option<Seen> {
         let mut files = self.segments(keep.from_ns, classes)?;
         files.retain(|file| self.log.before.contains(&name(file)));
-        self.read(&files, keep)
+        self.read_all(files, keep, classes)
+    }
+
+    /// Reads segments; such as were compressed or moved meanwhile lie elsewhere, and all are read anew.
+    fn read_all(&mut self, mut files: Vec<SegmentFile>, keep: &Keep, classes: &[Class]) -> Option<Seen> {
+        let mut left = READS;
+        loop {
+            let (seen, has_missed) = self.read(&files, keep)?;
+            left -= 1;
+            if !has_missed || left == 0 {
+                return Some(seen);
+            }
+            let listed = self.segments(keep.from_ns, classes)?;
+            let listed: HashMap<_, _> = listed.into_iter().map(|file| (name(&file), file)).collect();
+            // What is nowhere any more was deleted by retention.
+            files = files.into_iter().filter_map(|file| listed.get(&name(&file)).cloned()).collect();
+        }
     }
 
     fn segments(&self, from_ns: i64, classes: &[Class]) -> Option<Vec<SegmentFile>> {
@@ -257,7 +306,8 @@ impl Reader {
         }
     }
 
-    fn read(&mut self, files: &[SegmentFile], keep: &Keep) -> Option<Seen> {
+    /// Reads segments; whether some had gone from their places before they were opened.
+    fn read(&mut self, files: &[SegmentFile], keep: &Keep) -> Option<(Seen, bool)> {
         let progress = Arc::new(Progress::default());
         let octets = files.iter().filter_map(|file| file.path.metadata().ok()).map(|meta| meta.len()).sum();
         self.recovery.change(|state| state.report.octets = (octets, 0));
@@ -287,8 +337,9 @@ impl Reader {
         // The last of a segment that is being written may be half a packet.
         let sealed = |path: &str| files.iter().any(|file| !file.growing && file.path.to_string_lossy() == path);
         let broken = summary.files.iter().filter(|file| file.error.is_some() && sealed(&file.path));
-        let faults: Vec<String> =
-            broken.map(|file| format!("{}: {}", file.path, file.error.clone().unwrap_or_default())).collect();
+        let (broken, gone): (Vec<_>, Vec<_>) = broken.partition(|file| std::path::Path::new(&file.path).exists());
+        let told = |file: &&FileSummary| format!("{}: {}", file.path, file.error.clone().unwrap_or_default());
+        let faults: Vec<String> = broken.iter().map(told).collect();
         faults.iter().take(TOLD_MAX).for_each(|fault| tracing::warn!("recovery: {fault}"));
         let is_over = self.recovery.change(|state| {
             let counted = &mut state.report.counted;
@@ -299,7 +350,7 @@ impl Reader {
             state.report.octets.1 = octets;
             state.stop
         });
-        (!is_over).then_some(seen)
+        (!is_over).then_some((seen, !gone.is_empty()))
     }
 
     fn is_stopped_within(&self, patience: Duration) -> bool {
@@ -357,4 +408,32 @@ fn follow_all(state: &mut State, found: &Seen) -> u64 {
         }
     }
     up
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: i64 = 60_000_000_000;
+
+    /// A log becomes no longer while nothing runs.
+    #[test]
+    fn the_bound_counts_from_the_checkpoint_and_not_from_the_start() {
+        let (at_ns, bound) = (1_795_181_123_000_000_000, Duration::from_secs(600));
+        let of = |from_ns| Checkpoint { at_ns, from_ns, open: 3, ..Checkpoint::default() };
+        let day_later = at_ns + 24 * 60 * MINUTE;
+        assert_eq!(within(of(at_ns - 9 * MINUTE), bound, day_later).from_ns, at_ns - 9 * MINUTE);
+        assert_eq!(within(of(at_ns - 11 * MINUTE), bound, day_later).from_ns, at_ns - 10 * MINUTE);
+    }
+
+    #[test]
+    fn without_a_packet_log_a_checkpoint_that_says_nothing_is_no_matter() {
+        let data = tempfile::tempdir().unwrap();
+        let find = |since_ns| Log::find(data.path(), Duration::from_secs(600), Duration::from_secs(1), since_ns);
+        assert!(find(MINUTE).is_none());
+        Checkpoint { at_ns: 100 * MINUTE, from_ns: 99 * MINUTE, open: 1, ..Checkpoint::default() }
+            .store(data.path())
+            .unwrap();
+        assert!(find(MINUTE).is_none());
+    }
 }

@@ -1,5 +1,6 @@
 //! Recovery as a part of a run: prepared before the capture begins, ended when all rows are written.
 
+use super::checkpoint::{Checkpoint, Found};
 use super::keeper::Keeper;
 use super::live::LiveRows;
 use super::reader::{Log, Reader};
@@ -7,6 +8,7 @@ use super::state::{Phase, Recovery};
 use crate::run::config::Settings;
 use crate::run::engine::Shared;
 use crate::run::rows::RowsOut;
+use crate::show::figure;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -44,6 +46,26 @@ impl Prepared {
             recovery.change(|state| (state.report.phase, state.report.from_ns) = (Phase::Finding, log.begins_ns()));
         }
         Some(Prepared { recovery, log, data, every: settings.calls.checkpoint_every, since_ns })
+    }
+
+    /// Notes that a run begins whose calls are not recovered, and why: its rows are none that a later one makes again.
+    pub fn none(settings: &Settings, since_ns: i64, why: &str) {
+        let data = &settings.data.folder;
+        let found = match Checkpoint::load(data) {
+            Found::Nothing => Checkpoint { ended: true, ..Checkpoint::default() },
+            Found::Whole(found) => found,
+            Found::Damaged(_) => Checkpoint::default(),
+        };
+        if !found.ended || found.open > 0 {
+            let open = figure::of(found.open, "call", "calls");
+            tracing::warn!("{why}: calls of the run before are not recovered; {open} were up at its last checkpoint");
+        }
+        let begins = Checkpoint { at_ns: since_ns, from_ns: since_ns, ended: true, ..Checkpoint::default() };
+        if let Err(error) = begins.store(data) {
+            tracing::error!(
+                "the checkpoint of calls cannot be written, and a later start may have calls twice: {error}"
+            );
+        }
     }
 
     /// The way of the live capture's rows.

@@ -1,0 +1,151 @@
+//! Files that are put in place as a whole, and sockets that get their mode. Whoever may write in a folder can put links
+//! there at any time: none is followed.
+
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// What is being written lies beside its place under this ending, until it is whole.
+pub const UNFINISHED: &str = "part";
+
+/// The mode of files that owner and group may read.
+pub const PRIVATE: u32 = 0o640;
+
+/// Puts a file in place of what is there, whole or not at all: written beside it, synced, renamed, the folder synced.
+/// `mode` is less the umask.
+///
+/// # Errors
+/// The system's: what was there is there still, or this is.
+pub fn replace(path: &Path, octets: &[u8], mode: u32) -> io::Result<()> {
+    let part = beside(path);
+    // What a crash left, or a link that somebody put there.
+    match std::fs::remove_file(&part) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&part)?;
+    let written = file.write_all(octets).and_then(|()| file.sync_all()).and_then(|()| std::fs::rename(&part, path));
+    if written.is_err() {
+        // The reason counts; what is left is removed by the next one, too.
+        let _ = std::fs::remove_file(&part);
+    }
+    written?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Where a file is written before it is put in place.
+pub fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(UNFINISHED);
+    PathBuf::from(name)
+}
+
+/// Gives a socket in a folder its mode, whatever the umask is.
+///
+/// # Errors
+/// There is none, or something else; the system's.
+pub fn open_socket_to(path: &Path, mode: u32) -> io::Result<()> {
+    let socket = rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    if FileType::from_raw_mode(rustix::fs::fstat(&socket)?.st_mode) != FileType::Socket {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a socket"));
+    }
+    // fchmod(2) takes no such descriptor, and fchmodat(2) with a link refuses on older kernels.
+    let itself = format!("/proc/self/fd/{}", socket.as_raw_fd());
+    Ok(rustix::fs::chmod(itself, Mode::from_raw_mode(mode))?)
+}
+
+/// Does something in a folder that may be somebody else's: where root does it, this thread does it as the owner, user
+/// and group, and with no right of root's over files.
+///
+/// # Errors
+/// What is done says; the system refuses.
+pub fn as_owner<T>((uid, gid): (u32, u32), does: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    if uid == 0 || !rustix::process::geteuid().is_root() {
+        return does();
+    }
+    let groups = rustix::process::getgroups()?;
+    let (own, root) = (rustix::process::getegid(), rustix::process::geteuid());
+    set_thread_groups(&[])?;
+    set_thread_res_gid(None, rustix::fs::Gid::from_raw(gid), None)?;
+    // With root's user its rights are gone, and come back with it.
+    set_thread_res_uid(None, rustix::fs::Uid::from_raw(uid), None)?;
+    let done = does();
+    set_thread_res_uid(None, root, None)?;
+    set_thread_res_gid(None, own, None)?;
+    set_thread_groups(&groups)?;
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn a_file_is_replaced_and_no_link_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, precious) = (folder.path().join("file"), folder.path().join("precious"));
+        std::fs::write(&precious, "precious").unwrap();
+        symlink(&precious, beside(&path)).unwrap();
+        symlink(&precious, &path).unwrap();
+        replace(&path, b"first", PRIVATE).unwrap();
+        std::fs::write(beside(&path), "what a crash left").unwrap();
+        replace(&path, b"second", 0o600).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"second");
+        let about = path.symlink_metadata().unwrap();
+        assert_eq!((about.is_file(), about.mode() & 0o777), (true, 0o600));
+        assert_eq!(std::fs::read(&precious).unwrap(), b"precious");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+        // A folder in its place is no file.
+        std::fs::create_dir(folder.path().join("folder")).unwrap();
+        assert!(replace(&folder.path().join("folder"), b"", PRIVATE).is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn a_socket_gets_its_mode_and_what_a_link_leads_to_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, precious) = (folder.path().join("socket"), folder.path().join("precious"));
+        std::fs::write(&precious, "").unwrap();
+        std::fs::set_permissions(&precious, std::fs::Permissions::from_mode(0o604)).unwrap();
+        let listener = UnixListener::bind(&path).unwrap();
+        open_socket_to(&path, 0o660).unwrap();
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o660);
+        drop(listener);
+        std::fs::remove_file(&path).unwrap();
+        symlink(&precious, &path).unwrap();
+        assert!(open_socket_to(&path, 0o660).is_err() && open_socket_to(&precious, 0o660).is_err());
+        assert_eq!(precious.metadata().unwrap().mode() & 0o777, 0o604);
+    }
+
+    /// Only root becomes somebody else.
+    #[test]
+    fn what_root_does_as_the_owner_is_the_owners_and_root_is_root_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (own, other) = (folder.path().join("own"), folder.path().join("other"));
+        std::fs::create_dir(&own).unwrap();
+        if !rustix::process::geteuid().is_root() {
+            as_owner((4711, 4711), || replace(&own.join("file"), b"", PRIVATE)).unwrap();
+            return;
+        }
+        std::fs::create_dir(&other).unwrap();
+        for folder in [folder.path(), &own] {
+            std::os::unix::fs::chown(folder, Some(4711), Some(4712)).unwrap();
+        }
+        std::fs::set_permissions(&other, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let put = |folder: &Path| as_owner((4711, 4712), || replace(&folder.join("file"), b"", PRIVATE));
+        put(&own).unwrap();
+        let about = own.join("file").metadata().unwrap();
+        assert_eq!((about.uid(), about.gid()), (4711, 4712));
+        assert_eq!(put(&other).unwrap_err().kind(), ErrorKind::PermissionDenied);
+        replace(&other.join("file"), b"", PRIVATE).unwrap();
+        assert_eq!(other.join("file").metadata().unwrap().uid(), 0);
+    }
+}
