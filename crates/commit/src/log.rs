@@ -378,7 +378,7 @@ fn remove_unfinished<D: Disk>(disk: &D) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Shows the newest snapshot that is whole. Where all are damaged, none is needed if the log has its first record still.
+/// Shows the newest snapshot that is whole. Where all are damaged, none is needed if the log has its first record.
 fn read_snapshot<D: Disk>(disk: &D, begin: impl FnMut(&[u8]) -> Result<(), String>) -> Result<Found, Fault> {
     let mut damaged = Vec::new();
     for snapshot in Snapshot::all(disk)? {

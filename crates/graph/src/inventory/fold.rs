@@ -78,8 +78,8 @@ impl Inventory {
         self.gap();
     }
 
-    /// Does what an entry says behind others that are gone: what it says of things that only those knew is left out. How
-    /// many of its changes those are.
+    /// Does what an entry says behind others that are gone: what it says of things that only those knew is left out.
+    /// How many of its changes those are.
     ///
     /// # Errors
     /// It is not the next one.

@@ -39,8 +39,8 @@ pub(super) struct Swept {
 }
 
 /// Looks at the files that are there. Those of data sources that were removed go; those that the inventory never had
-/// (an older copy of it, an import that a crash ended) are put aside, as their numbers will be given to others; and where
-/// entries of the inventory are gone (`has_gaps`), all those that it has not.
+/// (an older copy of it, an import that a crash ended) are put aside, as their numbers will be given to others; and
+/// where entries of the inventory are gone (`has_gaps`), all those that it has not.
 ///
 /// # Errors
 /// The folder cannot be read, or not be changed.

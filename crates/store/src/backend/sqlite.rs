@@ -364,13 +364,7 @@ impl Backend for Sqlite {
         };
         let mut days = vec![];
         for entry in entries {
-            let entry = entry.map_err(|e| folder_error(&self.folder, e))?;
-            // A pipe that somebody put there would hold who reads it.
-            if !entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_symlink()) {
-                continue;
-            }
-            let name = entry.file_name();
-            days.extend(name.to_str().and_then(|n| n.strip_suffix(".sqlite")).and_then(|n| n.parse::<Day>().ok()));
+            days.extend(open::day_of(&entry.map_err(|e| folder_error(&self.folder, e))?));
         }
         days.sort_unstable();
         Ok(days)

@@ -260,8 +260,8 @@ fn altered(data: &Path, word: &str, by_ns: i64) -> String {
     format!("{text}sum {sum:016x}\n")
 }
 
-/// A checkpoint that is gone, and those of a clock that was set back since, say nothing, which is told: calls are in the
-/// log.
+/// A checkpoint that is gone, and those of a clock that was set back since, say nothing, which is told: calls are in
+/// the log.
 #[test]
 fn a_checkpoint_that_cannot_be_right_costs_no_call() {
     let Some(wire) = Wire::lay("blind") else { return };
