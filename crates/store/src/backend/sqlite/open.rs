@@ -4,6 +4,7 @@ use super::{ddl, gists, slices, sums};
 use crate::error::StoreError;
 use crate::schema;
 use crate::store::Access;
+use crate::time::Day;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::fs::File;
 use std::path::Path;
