@@ -19,7 +19,7 @@ mod turn;
 
 use crate::classify::flow_slot;
 use crate::clock::{Leap, Timeline};
-use crate::ledger::Evidence;
+use crate::ledger::{Evidence, InTurn};
 use crate::limits::{STREAM_SILENCE_NS, STREAMS_MAX};
 use crate::media::{Announcement, Notice, Numbered, Serial};
 use crate::payload::PayloadMap;
@@ -481,7 +481,9 @@ impl Lane {
         }
         let key = tracked.key;
         let mut finished = tracked.finished();
-        finished.evidence.tcp = self.aside.as_deref_mut().and_then(|aside| aside.over_tcp.release(&key));
+        if let Some(aside) = self.aside.as_deref_mut() {
+            (finished.evidence.turn, finished.evidence.tcp) = (aside.in_turn(&key), aside.over_tcp.release(&key));
+        }
         self.output.shared.extend(others.into_iter().filter_map(|other| Shared::new(other, &finished)));
         self.output.streams.push(finished);
     }
@@ -553,7 +555,7 @@ impl Tracked {
             sound: self.analyzer.sound(),
             files: (self.file, self.file_last),
             lane: None,
-            in_turn: self.key.outer != 0,
+            turn: InTurn::default(),
             tcp: None,
         };
         Finished { serial: self.owner.map(|(serial, _)| serial), file: self.file, stream, evidence }

@@ -5,9 +5,10 @@ use super::checks::{Check, Checks};
 use super::fax::Fax;
 use super::handshakes::{self, Handshake, Handshakes, Pair};
 use super::over_tcp;
-use super::turn::{self, Inside, Turn};
+use super::turn::{self, Inside, TURN_FLOWS_MAX, Turn};
 use super::{Begun, Carried, Carrier, Finished, Key, Lane, MediaPacket, Tracked, reports, stream_id};
 use crate::classify::flow_slot;
+use crate::ledger::InTurn;
 use crate::media::{self, Notice, Serial, ice_name};
 use crate::signalling::Unreached;
 use crate::unread::fax::Udptl;
@@ -26,12 +27,17 @@ const FAXES_PER_CALL_MAX: usize = 16;
 /// Handshakes that are kept with one call; further ones say nothing about it.
 const HANDSHAKES_PER_CALL_MAX: usize = 16;
 
+/// From where to where, and the number of the flow of TURN.
+type Turned = (Endpoint, Endpoint, u32);
+
 /// What is kept of it.
 #[derive(Debug, Default)]
 pub struct Aside {
     turn: Turn,
     handshakes: Handshakes,
     pub(super) over_tcp: over_tcp::Streams,
+    /// From where to where something goes inside a flow of TURN, and whether its client sends it.
+    turned: HashMap<Turned, bool>,
     faxes: HashMap<[Endpoint; 2], Faxing>,
     calls: HashMap<Serial, OfCall>,
 }
@@ -87,6 +93,15 @@ impl Aside {
     /// Whether a stream has its keys of a handshake on its flow.
     pub(super) fn secures(&self, tracked: &Tracked) -> bool {
         self.handshakes.secure(&pair(&tracked.key), tracked.first_ns, tracked.last_ns)
+    }
+
+    /// Where of TURN a stream was seen.
+    pub(super) fn in_turn(&self, key: &Key) -> InTurn {
+        match self.turned.get(&(key.from, key.to, key.outer)) {
+            None => InTurn::No,
+            Some(true) => InTurn::Up,
+            Some(false) => InTurn::Down,
+        }
     }
 
     /// Whether any fax is followed.
@@ -164,7 +179,7 @@ impl Lane {
         match inside.octets {
             octets if handshakes::begins(octets) => self.handshake(&packet, outer),
             octets if rtcp::looks_like_rtcp(octets) => reports::take(self, &packet, outer),
-            octets if rtp::looks_like_rtp(octets) => self.rtp_inside(&packet, around.datagram, outer),
+            octets if rtp::looks_like_rtp(octets) => self.rtp_inside(&packet, around.datagram, (outer, inside.up)),
             [0 | 1, ..] => self.check(&packet, outer),
             _ => {}
         }
@@ -206,7 +221,7 @@ impl Lane {
         }
     }
 
-    fn rtp_inside(&mut self, packet: &MediaPacket<'_>, around: &Datagram, outer: u32) {
+    fn rtp_inside(&mut self, packet: &MediaPacket<'_>, around: &Datagram, (outer, up): (u32, bool)) {
         let Ok(media) = rtp::Packet::new(packet.payload, packet.datagram.payload_wire) else { return };
         let (from, to) = (packet.datagram.from(), packet.datagram.to());
         let key = Key { from, to, ssrc: media.header.ssrc, outer };
@@ -219,7 +234,15 @@ impl Lane {
         if let Some(aside) = self.aside.as_deref_mut() {
             aside.over_tcp.take(&key, media.header.sequence);
         }
-        if self.begun > begun && self.directory.owner(from, to, packet.at_ns).is_none() {
+        if self.begun == begun {
+            return;
+        }
+        let turned = &mut self.aside.get_or_insert_default().turned;
+        if turned.len() >= TURN_FLOWS_MAX {
+            turned.clear();
+        }
+        turned.insert((from, to, outer), up);
+        if self.directory.owner(from, to, packet.at_ns).is_none() {
             // It is some call's, and nothing says whose.
             let (from, to) = (around.from(), around.to());
             let begun = Begun { first_ns: packet.at_ns, from, to };
