@@ -29,6 +29,8 @@ pub struct PartyMedia {
     pub fax: bool,
     /// It asked for media inside TLS, which cannot be read.
     pub over_tls: bool,
+    /// It asked for audio at an address of a relay of TURN.
+    pub at_relay: bool,
 }
 
 impl PartyMedia {

@@ -269,7 +269,9 @@ impl Offer<'_> {
         self.negotiate(call, maps, &offered);
         self.note_refusal(call, !session.media.is_empty() && session.media.iter().all(|media| media.port == 0));
         let fax = self.note_fax(call, session);
-        call.facts.parties[self.side()].over_tls |= session.media.iter().any(is_over_tls);
+        let own = &mut call.facts.parties[self.side()];
+        own.over_tls |= session.media.iter().any(is_over_tls);
+        own.at_relay |= session.media.iter().any(is_at_relay);
         let audio = session.media.iter().enumerate().filter(|(_, m)| m.kind == sdp::Kind::Audio);
         let audio: SmallVec<[Audio; 1]> = audio.map(|(index, media)| Audio::of(index, media)).collect();
         self.note_audio(call, &audio, fax);
@@ -497,6 +499,13 @@ fn name_of(media: &sdp::Media<'_>) -> Option<u64> {
 /// Whether media is asked for inside TLS (RFC 4572), where it cannot be read.
 fn is_over_tls(media: &sdp::Media<'_>) -> bool {
     media.port != 0 && media.proto_text.starts_with(b"TCP/TLS/")
+}
+
+/// Whether audio is asked for at an address that is one of a relay (RFC 8839 section 4.2.1.2).
+fn is_at_relay(media: &sdp::Media<'_>) -> bool {
+    let own = media.rtp().filter(|_| media.kind == sdp::Kind::Audio);
+    let of_relay = |c: &sdp::Candidate<'_>| c.kind == sdp::CandidateKind::Relay && c.endpoint() == own;
+    own.is_some() && media.candidates.iter().any(of_relay)
 }
 
 /// The port of a section whose addresses are still to come (RFC 8840 section 4.1.1), and of one whose maker connects

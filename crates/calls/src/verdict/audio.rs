@@ -75,6 +75,9 @@ pub fn media_not_captured(case: &Case<'_>) -> Option<Verdict> {
     let talk = talk_ns(case)?;
     let nothing = "Nothing is known about its audio.";
     if is_silent(case, talk) && audio_packets(case) == 0 {
+        if let Some(relay) = hidden_relay(case) {
+            return verdict("media-not-captured", format!("{relay} {nothing}"), sdp_packets(case));
+        }
         let aside = (0..2).find(|party| !case.tap.passes[*party])?;
         let of = case.facts.parties[aside].endpoint?.address;
         let who = role(PARTIES[aside]);
@@ -92,6 +95,22 @@ pub fn media_not_captured(case: &Case<'_>) -> Option<Verdict> {
         role(PARTIES[silent])
     );
     verdict("media-not-captured", text, sdp_packets(case))
+}
+
+/// A relay of TURN of which nothing was seen: no media, and no check of ICE on any way of the call. Its client may reach
+/// it inside TLS, and its other leg need not leave its network.
+fn hidden_relay(case: &Case<'_>) -> Option<String> {
+    let beside = &case.tap.beside;
+    if beside.checks.first.is_some() || beside.handshake.is_some() {
+        return None;
+    }
+    let party = (0..2).find(|party| case.facts.parties[*party].at_relay)?;
+    Some(format!(
+        "Media of the call was not captured: the {} asks for audio at {}, a relay of TURN, and nothing from or to it \
+         passes this tap outside of TLS.",
+        role(PARTIES[party]),
+        case.facts.parties[party].endpoint?
+    ))
 }
 
 /// No media of any call was seen: nothing is said about this one. All that its signalling shows goes before.

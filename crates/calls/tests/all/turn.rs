@@ -408,3 +408,31 @@ fn of_two_clients_of_relays_one_may_hear_nothing() {
         }
     }
 }
+
+/// coturn#274, coturn#1716: clients behind firewalls reach their relay inside TLS, and what goes on from the relay to a
+/// gateway stays in the data centre; other calls of that gateway pass the tap.
+#[test]
+fn a_relay_of_which_nothing_is_seen_says_nothing_about_the_call() {
+    let relay = Relay::of("203.0.113.7:40000", "198.51.100.200:5349", "198.51.100.200:49160", "198.51.100.9:17000");
+    for related in [false, true] {
+        for by_relay in [false, true] {
+            for callee_asks in [false, true] {
+                let [mut a, b] = relay.sides(related);
+                if !by_relay {
+                    a.sdp = audio(relay.relayed);
+                }
+                let sides = if callee_asks { [&b, &a] } else { [&a, &b] };
+                let mut tape = Tape::default();
+                tape.call(500, "t11", sides);
+                let other = end("192.0.2.77:9000");
+                tape.media((0, 20_000), 9, |o| udp(other, end("198.51.100.9:17002"), o));
+                tape.media((0, 20_000), 8, |o| udp(end("198.51.100.9:17002"), other, o));
+                tape.bye(18_500, "t11", sides);
+                let (call, ..) = tape.call_of();
+                let expected = if by_relay { "media-not-captured" } else { "no-audio" };
+                assert_eq!(kind(&call), expected, "{}", says(&call));
+                assert!(!by_relay || says(&call).contains("198.51.100.200:49160, a relay of TURN"), "{}", says(&call));
+            }
+        }
+    }
+}
