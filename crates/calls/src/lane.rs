@@ -15,6 +15,7 @@ mod over_tcp;
 mod reports;
 mod seen;
 mod share;
+mod strays;
 mod turn;
 
 use crate::classify::flow_slot;
@@ -42,6 +43,7 @@ use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
+pub use strays::Stray;
 use trunkline_kit::Id;
 use trunkline_store::row::{Direction, Stream, StreamInterval};
 use trunkline_wire::{Datagram, Endpoint, rtp, sdp};
@@ -359,6 +361,7 @@ impl Lane {
                     self.orphans.entry(end).or_default().push(at);
                 }
                 self.silence.push(Reverse((first.at_ns + STREAM_SILENCE_NS, self.begun, at)));
+                self.stray(key, first.at_ns, first.number);
             }
         }
         Some(at)
@@ -398,8 +401,9 @@ impl Lane {
                 for at in SmallVec::<[u32; 4]>::from(self.directory.streams(*serial)) {
                     self.finish_stream(at);
                 }
+                let strays = self.strays_of(*serial);
                 self.directory.release(*serial);
-                self.release_aside(*serial);
+                self.release_aside(*serial, strays);
             }
             Notice::Unreachable(unreached) => self.unreachable(number, unreached),
             Notice::Reassembled(r) => self.reassembled(number, r),

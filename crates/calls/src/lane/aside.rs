@@ -5,6 +5,7 @@ use super::checks::{Check, Checks};
 use super::fax::Fax;
 use super::handshakes::{self, Handshake, Handshakes, Pair};
 use super::over_tcp;
+use super::strays::{Stray, Strays};
 use super::turn::{self, Inside, TURN_FLOWS_MAX, Turn};
 use super::{Begun, Carried, Carrier, Finished, Key, Lane, MediaPacket, Tracked, reports, stream_id};
 use crate::classify::flow_slot;
@@ -38,6 +39,7 @@ pub struct Aside {
     pub(super) over_tcp: over_tcp::Streams,
     /// From where to where something goes inside a flow of TURN, and whether its client sends it.
     turned: HashMap<Turned, bool>,
+    pub(super) strays: Strays,
     faxes: HashMap<[Endpoint; 2], Faxing>,
     calls: HashMap<Serial, OfCall>,
 }
@@ -77,6 +79,8 @@ pub struct Beside {
     pub unreached: SmallVec<[(Direction, Unreached); 1]>,
     /// Checks of ICE between its ends.
     pub checks: Checks,
+    /// Streams of no call that began while it was up: from a host of the caller to one of the callee, and back.
+    pub strays: [Option<Stray>; 2],
 }
 
 impl Beside {
@@ -84,6 +88,8 @@ impl Beside {
     pub fn add(&mut self, other: Beside) {
         self.handshake = [self.handshake, other.handshake].into_iter().flatten().min_by_key(|h| h.packet);
         self.checks.add(other.checks);
+        let first = |all: [Option<Stray>; 2]| all.into_iter().flatten().min_by_key(|stray| stray.packet);
+        self.strays = [0, 1].map(|sender| first([self.strays[sender], other.strays[sender]]));
         self.unreached.extend(other.unreached);
         self.unreached.sort_by_key(|(_, unreached)| unreached.packet);
     }
@@ -121,7 +127,7 @@ impl Aside {
 
     /// Times that flows were forgotten because there were too many.
     fn overflow(&self) -> u64 {
-        self.turn.overflow + self.handshakes.overflow + self.over_tcp.overflow
+        self.turn.overflow + self.handshakes.overflow + self.over_tcp.overflow + self.strays.overflow
     }
 }
 
@@ -294,14 +300,14 @@ impl Lane {
     }
 
     /// Tells what is known of a call that is closed.
-    pub(super) fn release_aside(&mut self, serial: Serial) {
+    pub(super) fn release_aside(&mut self, serial: Serial, strays: [Option<Stray>; 2]) {
         let Some(aside) = self.aside.as_deref_mut() else { return };
-        let Some(of_call) = aside.calls.remove(&serial) else { return };
+        let of_call = aside.calls.remove(&serial).unwrap_or_default();
         for key in &of_call.faxes {
             self.output.streams.extend(aside.faxes.remove(key).map(|faxing| faxing.finished(key)));
         }
         let handshake = aside.handshakes.release(&of_call.handshakes);
-        let beside = Beside { handshake, unreached: of_call.unreached, checks: of_call.checks };
+        let beside = Beside { handshake, unreached: of_call.unreached, checks: of_call.checks, strays };
         if beside != Beside::default() {
             self.output.beside.push((serial, beside));
         }

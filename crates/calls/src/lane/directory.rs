@@ -12,7 +12,7 @@ use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 use trunkline_kit::Id;
 use trunkline_store::row::Direction;
-use trunkline_wire::{Endpoint, sdp};
+use trunkline_wire::{Address, Endpoint, sdp};
 
 /// The call that a stream belongs to.
 #[derive(Clone, Debug)]
@@ -271,6 +271,22 @@ impl Directory {
             claimed.extend(taken.map(|endpoint| (earlier.serial, *endpoint)));
         }
         claimed
+    }
+
+    /// From when to when media belongs to a call, nanoseconds since 1970.
+    pub fn time_of(&self, serial: Serial) -> Option<(i64, i64)> {
+        self.calls.get(&serial).map(|call| (call.since_ns, call.until_ns))
+    }
+
+    /// The hosts at which a party of a call said that it receives.
+    pub fn hosts_of(&self, serial: Serial, party: Direction) -> SmallVec<[Address; 2]> {
+        let own = |m: &Mapping| m.serial == serial && m.party == party;
+        let named = self.calls.get(&serial).map_or(&[][..], |call| &call.endpoints).iter();
+        let mut hosts: SmallVec<[Address; 2]> =
+            named.filter(|e| self.named(e).iter().any(own)).map(|e| e.address).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts
     }
 
     /// The streams of a call.

@@ -73,7 +73,9 @@ impl Lane {
             if self.is_of_earlier(&key, &owner, tracked.last_ns) {
                 continue;
             }
+            let packet = tracked.packet_first;
             self.forget_orphan(&key, at);
+            self.no_stray(&key, packet);
             self.counters.streams_without_call = self.counters.streams_without_call.saturating_sub(1);
             self.give(at, owner);
         }

@@ -1,5 +1,5 @@
 //! Media that goes in another way than as RTP over UDP, and is not known to be this call's: over TCP or inside TURN
-//! between addresses that no SDP names, or inside TLS.
+//! between addresses that no SDP names, inside TLS, or between ports that no SDP names.
 
 use super::audio::{PARTIES, audio_expected, audio_packets, role, sdp_packets, silent_side, talk_ns};
 use super::{Case, verdict};
@@ -38,6 +38,12 @@ fn way(case: &Case<'_>, party: usize) -> Option<String> {
             "RTP of its host ({}) was seen inside TURN, and it is not known to which call it belongs",
             of.address
         )),
-        None => None,
+        None => case.tap.beside.strays[party].map(|stray| {
+            format!(
+                "RTP of its host was seen from {} to {}, which no SDP names, as if address translation changed the ports \
+                 of both sides, and it is not known to which call it belongs",
+                stray.from, stray.to
+            )
+        }),
     }
 }
