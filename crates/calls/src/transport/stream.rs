@@ -234,7 +234,12 @@ impl Conversation {
             What::End(_) => Err(0),
         };
         let (ways, probe) = match &mut self.carries {
-            Carries::Media(ways) => return media.take(&mut ways[at], event, (event.at_ns, event.tag), piece()),
+            Carries::Media(ways) => {
+                let [forward, backward] = ways.as_mut();
+                let (own, other) = if at == 0 { (forward, backward) } else { (backward, forward) };
+                own.learn(other);
+                return media.take(own, event, (event.at_ns, event.tag), piece());
+            }
             Carries::Messages { ways, probe } => (ways, probe),
         };
         let mut sink = |framed: Framed<'_, Place>| hand_over(event, &framed, taker);
@@ -301,9 +306,17 @@ impl Media {
         counters.media += 1;
         let own = usize::from(event.direction == Direction::Backward);
         let mut frames = Box::new(kept.each_ref().map(|(_, begins)| Frames::new(framing, *begins)));
-        for (at, (kept, _)) in kept.into_iter().enumerate() {
+        // What is found first tells of the other one, if the beginning of that is not known.
+        let order = if kept[1 - own].1 { [0, 1] } else { [own, 1 - own] };
+        for at in order {
+            let [forward, backward] = frames.as_mut();
+            if at == 0 {
+                forward.learn(backward)
+            } else {
+                backward.learn(forward)
+            }
             let (from, to) = if at == own { (event.from, event.to) } else { (event.to, event.from) };
-            for piece in &kept {
+            for piece in &kept[at].0 {
                 let about = Event { from, to, ..*event };
                 let octets = piece.octets.as_deref().map_err(|missing| *missing);
                 self.take(&mut frames[at], &about, (piece.at_ns, piece.place), octets);

@@ -485,6 +485,40 @@ fn channels_are_found_again_behind_what_the_capture_lacks() {
     assert_eq!((kind(&call), call.capture.lost_at_tap), ("not-captured", 40), "{}", says(&call));
 }
 
+/// coturn#286, coturn#1716: an allocation of hours, ChannelData alone, and segments that begin and end anywhere; what
+/// goes one way tells the channel of what comes the other way.
+#[test]
+fn channels_of_a_connection_whose_beginning_was_not_seen_are_read_both_ways() {
+    for silent in [None, Some(0), Some(1)] {
+        // How many octets of a segment are of the message that began in the one before, and how often one is sent.
+        for (shift, together, first) in [(0, 1, 0), (50, 1, 1), (3, 3, 0), (7, 1, 1), (120, 2, 0)] {
+            let relay = Relayed::new(3478);
+            let related = format!("candidate:1 1 UDP 9 203.0.113.9 49200 typ relay raddr {} rport 51000", "192.0.2.1");
+            let [mut a, b] = relay.sides();
+            a.sdp.push_str(&format!("a={related}\n"));
+            let mut tape = Tape::default();
+            tape.call(500, "t1", [&a, &b]);
+            let mut line = Line::joined([relay.client, relay.server]);
+            let all = |side: usize| (0..300u16).flat_map(move |n| channel(0x4001, &rtp(side as u32 + 1, n), true));
+            let said: [Vec<u8>; 2] = [all(0).collect(), all(1).collect()];
+            let (size, step_ms) = (together * 176, 20 * together as i64);
+            for (n, from) in (shift..said[0].len()).step_by(size).enumerate() {
+                for (late_ms, side) in [first, 1 - first].into_iter().enumerate().filter(|(_, s)| silent != Some(*s)) {
+                    let octets = &said[side][from..said[side].len().min(from + size)];
+                    line.send(&mut tape, 2_560 + n as i64 * step_ms + late_ms as i64, side, octets);
+                }
+            }
+            tape.bye(8_800, "t1", [&a, &b]);
+            let (call, ..) = tape.call_of();
+            let told = format!("{silent:?} {shift} {together} {first} {:?}", heard(&call));
+            let expected = if silent.is_some() { "one-way-audio" } else { "" };
+            assert_eq!(kind(&call), expected, "{told} {}", says(&call));
+            let whole = |(_, _, packets, missing): &(u8, u32, u64, u64)| *packets >= 295 && *missing == 0;
+            assert_eq!(heard(&call).iter().filter(|s| whole(s)).count(), 2 - usize::from(silent.is_some()), "{told}");
+        }
+    }
+}
+
 /// No SDP leads to it: it is somebody's, and silence of calls with its host says nothing.
 #[test]
 fn media_over_tcp_that_no_sdp_names_blames_nobody() {
