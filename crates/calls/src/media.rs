@@ -19,7 +19,7 @@ pub struct Announcement {
     pub id: Id,
     /// Which party wants to receive there.
     pub party: Direction,
-    /// Where.
+    /// Where. Without a port it is the host from which it connects to the other party (RFC 4145 section 4.1).
     pub endpoint: Endpoint,
     /// It did not say so: address translation may have made this of what it said. Calls that say it go before.
     pub guessed: bool,

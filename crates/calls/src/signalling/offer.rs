@@ -446,7 +446,10 @@ fn endpoints(media: &sdp::Media<'_>, from: &Incoming<'_>) -> impl Iterator<Item 
     let candidates = media.candidates.iter().filter(|c| c.component == 1 && (c.udp || c.tcp));
     let candidates: Vec<MediaEnd> =
         candidates.flat_map(|c| [c.endpoint(), c.related]).flatten().map(MediaEnd::said).collect();
-    let own = media.rtp().filter(|own| own.port != TRICKLES || !media.is_over_tcp());
+    let own = media.rtp().map(|own| match own.port {
+        TRICKLES if media.is_over_tcp() => Endpoint { port: 0, ..own },
+        _ => own,
+    });
     own_endpoints(own, from).chain(candidates)
 }
 

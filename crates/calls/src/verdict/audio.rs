@@ -133,6 +133,7 @@ pub fn no_audio(case: &Case<'_>) -> Option<Verdict> {
     let mut why: Vec<String> = [0, 1].iter().filter_map(|p| nat(case, *p)).collect();
     if why.is_empty() {
         why = [0, 1].map(|p| target(case, p)).to_vec();
+        why.dedup();
     }
     let seen = match all {
         0 => "no RTP was seen in either direction".to_owned(),
@@ -463,7 +464,11 @@ fn nat(case: &Case<'_>, party: usize) -> Option<String> {
 }
 
 fn target(case: &Case<'_>, party: usize) -> String {
-    match case.facts.parties[party].endpoint {
+    let [own, other] = [party, 1 - party].map(|party| case.facts.parties[party].endpoint);
+    match own {
+        Some(endpoint) if own == other => {
+            format!("The SDP of both sides asks for audio at {endpoint}: one of them repeats the address of the other.")
+        }
         Some(endpoint) => format!("The {} asked for audio at {endpoint}.", role(PARTIES[party])),
         None => String::new(),
     }

@@ -485,6 +485,46 @@ fn channels_are_found_again_behind_what_the_capture_lacks() {
     assert_eq!((kind(&call), call.capture.lost_at_tap), ("not-captured", 40), "{}", says(&call));
 }
 
+/// A media server has one port for all calls, and its clients connect to it from ports that they cannot tell (port 9 with
+/// `a=setup:active`): by their hosts each call has its own.
+#[test]
+fn calls_over_tcp_to_one_port_are_told_by_the_hosts_that_connect() {
+    let (four, six) = (["192.0.2.1", "192.0.2.2", "192.0.2.3"], ["[2001:db8::1]", "[2001:db8::2]", "[2001:db8::3]"]);
+    for (hosts, server) in [(four, end("198.51.100.2:9000")), (six, end("[2001:db8:2::2]:443"))] {
+        for server_calls in [false, true] {
+            // Of the second client nothing comes in the last one.
+            for silent in [false, true] {
+                let mut tape = Tape::default();
+                let ids = ["c0", "c1", "c2"];
+                for (n, host) in hosts.iter().enumerate() {
+                    let active = side(end(&format!("{host}:9")), "a", SECTION, &["setup:active", "connection:new"]);
+                    let passive = side(server, "b", SECTION, &["setup:passive", "connection:new"]);
+                    let sides = if server_calls { [&passive, &active] } else { [&active, &passive] };
+                    tape.call(n as i64 * 10, ids[n], sides);
+                    tape.bye(8_500 + n as i64 * 10, ids[n], sides);
+                    let client = end(&format!("{host}:{}", 50_000 + n));
+                    let mut line = Line::open(&mut tape, 2_050 + n as i64, [client, server]);
+                    for (at_ms, by, octets) in speech() {
+                        if !(silent && n == 1 && by == 0) {
+                            line.send(&mut tape, at_ms + n as i64, by, &octets);
+                        }
+                    }
+                }
+                let (rows, _) = tape.read();
+                for call in &rows.calls {
+                    let is_silent = silent && call.sip_call_id == "c1";
+                    let told = format!("{} {server_calls} {:?} {}", call.sip_call_id, heard(call), says(call));
+                    assert_eq!(kind(call), if is_silent { "one-way-audio" } else { "" }, "{told}");
+                    let of_client = if server_calls { 2 } else { 1 };
+                    let way = |(by, ssrc, ..): (u8, u32, u64, u64)| (ssrc == 1) == (by == of_client);
+                    assert!(heard(call).into_iter().all(way), "{told}");
+                    assert_eq!(call.streams.len(), 2 - usize::from(is_silent), "{told}");
+                }
+            }
+        }
+    }
+}
+
 /// coturn#286, coturn#1716: an allocation of hours, ChannelData alone, and segments that begin and end anywhere; what
 /// goes one way tells the channel of what comes the other way.
 #[test]
