@@ -29,7 +29,7 @@ use crate::tap::{Heard, Hit, WINDOW_NS, window_of};
 use aside::Aside;
 pub use aside::Beside;
 use candidate::{Candidates, Held};
-pub use checks::Checks;
+pub use checks::Unanswered;
 use core::hash::{BuildHasher, Hasher};
 use directory::{Directory, Owner, opposite};
 use hands::Over;

@@ -75,6 +75,8 @@ struct OfCall {
 pub struct Beside {
     /// A handshake failed, and no other one of the call came to its end.
     pub handshake: Option<Handshake>,
+    /// Whether any handshake of the call was seen.
+    pub shook: bool,
     /// Media that does not arrive, as ICMP says, and who sends it.
     pub unreached: SmallVec<[(Direction, Unreached); 1]>,
     /// Checks of ICE between its ends.
@@ -87,6 +89,7 @@ impl Beside {
     /// Adds what another lane saw of the call: the first one counts.
     pub fn add(&mut self, other: Beside) {
         self.handshake = [self.handshake, other.handshake].into_iter().flatten().min_by_key(|h| h.packet);
+        self.shook |= other.shook;
         self.checks.add(other.checks);
         let first = |all: [Option<Stray>; 2]| all.into_iter().flatten().min_by_key(|stray| stray.packet);
         self.strays = [0, 1].map(|sender| first([self.strays[sender], other.strays[sender]]));
@@ -213,7 +216,7 @@ impl Lane {
             let check = Check { at_ns: packet.at_ns, packet: packet.number, from, to };
             aside.calls.entry(owner.serial).or_default().checks.ask(pair, check, party);
         } else if let Some(of_call) = aside.calls.get_mut(&owner.serial) {
-            of_call.checks.answer(&pair);
+            of_call.checks.answer(&pair, packet.at_ns);
         }
     }
 
@@ -306,8 +309,9 @@ impl Lane {
         for key in &of_call.faxes {
             self.output.streams.extend(aside.faxes.remove(key).map(|faxing| faxing.finished(key)));
         }
+        let shook = !of_call.handshakes.is_empty();
         let handshake = aside.handshakes.release(&of_call.handshakes);
-        let beside = Beside { handshake, unreached: of_call.unreached, checks: of_call.checks, strays };
+        let beside = Beside { handshake, shook, unreached: of_call.unreached, checks: of_call.checks, strays };
         if beside != Beside::default() {
             self.output.beside.push((serial, beside));
         }

@@ -161,6 +161,7 @@ mod tests {
             at_ns: second * SECOND,
             hosts: Default::default(),
             parties: [said(*sends, true, *fax), said(true, *receives, *fax)],
+            by: 1,
         };
         all.iter().map(change).collect()
     }

@@ -2,6 +2,7 @@
 
 use super::troubles::{Credentials, Troubles};
 use smallvec::SmallVec;
+use trunkline_wire::sdp::Setup;
 use trunkline_wire::sip::Method;
 use trunkline_wire::{Address, Endpoint};
 
@@ -53,6 +54,8 @@ pub struct Said {
     pub fax: bool,
     /// It has a part in ICE, so that media may go to other addresses than these (RFC 8445).
     pub ice: bool,
+    /// Who is to begin the DTLS handshake that agrees on keys.
+    pub setup: Option<Setup>,
 }
 
 /// What holds about audio from a time on, between two hosts.
@@ -64,6 +67,8 @@ pub struct Change {
     pub hosts: [Address; 2],
     /// Caller and callee.
     pub parties: [Said; 2],
+    /// Which of them answered.
+    pub by: usize,
 }
 
 /// What verdicts want to know of the signalling.

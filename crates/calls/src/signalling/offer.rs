@@ -54,6 +54,7 @@ struct Section {
     direction: sdp::Direction,
     /// It has a part in ICE.
     ice: bool,
+    setup: Option<sdp::Setup>,
     /// Its name for the checks of ICE, see [`ice_name`].
     ice_name: Option<u64>,
     /// None if it is not RTP.
@@ -149,8 +150,9 @@ impl PayloadMaps {
             self.sections.clear();
         }
         let (payload_types, direction) = (payload_types(media), media.direction);
-        let (text, remark, ice) = (outline.section.into(), remark.into(), has_ice(media));
-        let section = Section { text, remark, payload_types, direction, ice, ice_name: name_of(media), rtp };
+        let (text, remark) = (outline.section.into(), remark.into());
+        let (ice, ice_name, setup) = (has_ice(media), name_of(media), setup_of(media));
+        let section = Section { text, remark, payload_types, direction, ice, setup, ice_name, rtp };
         self.sections.insert(self.hash(outline.section), Arc::new(section));
     }
 
@@ -237,8 +239,8 @@ impl Offer<'_> {
         remark.push_str(&section.remark);
         self.note_refusal(call, false);
         let trickles = endpoint.port == TRICKLES && section.ice;
-        let audio =
-            Audio { index: 0, endpoint: Some(endpoint), direction: section.direction, trickles, ice: section.ice };
+        let Section { direction, ice, setup, .. } = *section;
+        let audio = Audio { index: 0, endpoint: Some(endpoint), direction, trickles, ice, setup };
         let Some(rtp) = &section.rtp else { return self.note_audio(call, &[audio], false) };
         self.negotiate(call, maps, &[Read::new(rtp.kind, section.payload_types, &rtp.payloads)]);
         self.note_audio(call, &[audio], false);
@@ -499,6 +501,12 @@ fn name_of(media: &sdp::Media<'_>) -> Option<u64> {
     (!media.ice_ufrag.is_empty()).then(|| ice_name(media.ice_ufrag))
 }
 
+/// Who is to begin the DTLS handshake about its keys; none where there is to be no such one.
+fn setup_of(media: &sdp::Media<'_>) -> Option<sdp::Setup> {
+    let by_dtls = media.security.fingerprint || media.proto == sdp::Proto::DtlsSrtp;
+    media.security.setup.filter(|_| by_dtls)
+}
+
 /// Whether media is asked for inside TLS (RFC 4572), where it cannot be read.
 fn is_over_tls(media: &sdp::Media<'_>) -> bool {
     media.port != 0 && media.proto_text.starts_with(b"TCP/TLS/")
@@ -527,13 +535,14 @@ pub struct Audio {
     trickles: bool,
     /// It has a part in ICE.
     ice: bool,
+    setup: Option<sdp::Setup>,
 }
 
 impl Audio {
     fn of(index: usize, media: &sdp::Media<'_>) -> Audio {
         let ice = has_ice(media);
         let trickles = media.port == TRICKLES && ice;
-        Audio { index, endpoint: media.rtp(), direction: media.direction, trickles, ice }
+        Audio { index, endpoint: media.rtp(), direction: media.direction, trickles, ice, setup: setup_of(media) }
     }
 
     /// Nothing is to be sent there: hold as RFC 2543 has it.
@@ -550,6 +559,7 @@ impl Audio {
             receives: receives && is_used,
             ice: self.ice,
             fax: false,
+            setup: self.setup,
         }
     }
 

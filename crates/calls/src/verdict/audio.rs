@@ -101,7 +101,7 @@ pub fn media_not_captured(case: &Case<'_>) -> Option<Verdict> {
 /// it inside TLS, and its other leg need not leave its network.
 fn hidden_relay(case: &Case<'_>) -> Option<String> {
     let beside = &case.tap.beside;
-    if beside.checks.first.is_some() || beside.handshake.is_some() {
+    if beside.checks.any() || beside.handshake.is_some() {
         return None;
     }
     let party = (0..2).find(|party| case.facts.parties[*party].at_relay)?;

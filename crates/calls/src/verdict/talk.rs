@@ -7,7 +7,7 @@
 mod hearing;
 
 use super::audio::{self, PARTIES, role};
-use super::{Case, seconds, verdict};
+use super::{Case, ice, seconds, verdict};
 use crate::ledger::{Evidence, FAX};
 use crate::signalling::{Change, Said};
 use crate::stream::Sound;
@@ -386,25 +386,33 @@ pub fn audio_stopped(case: &Case<'_>) -> Option<Verdict> {
     }
     let suppressed = both.iter().any(Hearing::suppresses);
     let least = if suppressed { 2 * STOPPED_SUPPRESSED_NS } else { BOTH_STOPPED_NS };
-    let mut from_ns = i64::MIN;
+    let (mut from_ns, mut is_moved) = (i64::MIN, false);
     for hearing in &both {
         let (heard_ns, last) = (hearing.last_heard()?, hearing.windows.last()?);
-        // Where the endpoints were changed since, the media may have left this tap.
-        if !hearing.lasts() || heard_ns < last.settled_ns() || hearing.silent_ns() < least {
+        if !hearing.lasts() || hearing.silent_ns() < least {
             return None;
         }
+        is_moved |= heard_ns < last.settled_ns();
         from_ns = from_ns.max(heard_ns);
+    }
+    let cause = ice::lost_way(case, from_ns);
+    // Where the endpoints were changed since, the media may have left this tap.
+    if is_moved && cause.is_none() {
+        return None;
     }
     if audio::why_not_captured(case, end_ns - from_ns).is_some() {
         return None;
     }
+    let (why, packet) = cause.unzip();
     let text = format!(
-        "The audio of both sides stops {} after the answer, {} before the call is ended. By SDP both sides send and \
-         receive in that time.",
+        "The audio of both sides stops {} after the answer, {} before the call is ended. {}",
         since_answer(case, from_ns),
-        seconds(end_ns - from_ns)
+        seconds(end_ns - from_ns),
+        why.as_deref().unwrap_or("By SDP both sides send and receive in that time.")
     );
-    verdict("audio-stopped", text, [packets(case, 0), packets(case, 1)].concat())
+    let mut packets = [packets(case, 0), packets(case, 1)].concat();
+    packets.extend(packet);
+    verdict("audio-stopped", text, packets)
 }
 
 /// One side is heard late.
