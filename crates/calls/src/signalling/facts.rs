@@ -11,6 +11,8 @@ use trunkline_wire::{Address, Endpoint};
 pub struct PartyMedia {
     /// Where it wants to receive audio, as its last SDP said; none if it sent no SDP.
     pub endpoint: Option<Endpoint>,
+    /// That is a guess: its SDP has a name for an address, and this is the host that the SDP came from.
+    pub by_name: bool,
     /// Where the signalling with that SDP came from.
     pub signalled_from: Address,
     /// Payload types of all media that its SDP named, a bit each.

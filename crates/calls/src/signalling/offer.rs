@@ -240,11 +240,12 @@ impl Offer<'_> {
         self.note_refusal(call, false);
         let trickles = endpoint.port == TRICKLES && section.ice;
         let Section { direction, ice, setup, .. } = *section;
-        let audio = Audio { index: 0, endpoint: Some(endpoint), direction, trickles, ice, setup };
+        let endpoint = Some(endpoint);
+        let audio = Audio { index: 0, endpoint, by_name: false, direction, trickles, ice, setup };
         let Some(rtp) = &section.rtp else { return self.note_audio(call, &[audio], false) };
         self.negotiate(call, maps, &[Read::new(rtp.kind, section.payload_types, &rtp.payloads)]);
         self.note_audio(call, &[audio], false);
-        for end in own_endpoints(Some(endpoint), self.from) {
+        for end in own_endpoints(endpoint, self.from) {
             self.tell(call, end, rtp, notices);
         }
         self.tell_names(call, section.ice_name, notices);
@@ -275,7 +276,7 @@ impl Offer<'_> {
         own.over_tls |= session.media.iter().any(is_over_tls);
         own.at_relay |= session.media.iter().any(is_at_relay);
         let audio = session.media.iter().enumerate().filter(|(_, m)| m.kind == sdp::Kind::Audio);
-        let audio: SmallVec<[Audio; 1]> = audio.map(|(index, media)| Audio::of(index, media)).collect();
+        let audio: SmallVec<[Audio; 1]> = audio.map(|(index, media)| Audio::of(index, media, self.from)).collect();
         self.note_audio(call, &audio, fax);
         self.announce_sections(session, &sections, call, maps, notices);
     }
@@ -452,7 +453,15 @@ fn endpoints(media: &sdp::Media<'_>, from: &Incoming<'_>) -> impl Iterator<Item 
         TRICKLES if media.is_over_tcp() => Endpoint { port: 0, ..own },
         _ => own,
     });
-    own_endpoints(own, from).chain(candidates)
+    let named = by_name(media, from).map(|endpoint| MediaEnd { endpoint, guessed: true });
+    own_endpoints(own, from).chain(named).chain(candidates)
+}
+
+/// Where a description whose `c=` is a name may want its media: nobody asks for names here, and most name the host that
+/// they come from.
+fn by_name(media: &sdp::Media<'_>, from: &Incoming<'_>) -> Option<Endpoint> {
+    let is_name = media.connection.is_some_and(|c| c.address.is_none() && !c.host.is_empty());
+    (is_name && media.port != 0 && media.port != TRICKLES).then(|| Endpoint::new(from.src.address, media.port))
 }
 
 /// Where RTP may come to, or from.
@@ -530,6 +539,8 @@ pub struct Audio {
     pub index: usize,
     /// Where its sender wants to receive it; none if it is refused.
     pub endpoint: Option<Endpoint>,
+    /// That is a guess: see [`by_name`].
+    by_name: bool,
     direction: sdp::Direction,
     /// Its addresses are still to come (RFC 8840 section 4.1.1): `0.0.0.0:9` is no hold.
     trickles: bool,
@@ -539,10 +550,11 @@ pub struct Audio {
 }
 
 impl Audio {
-    fn of(index: usize, media: &sdp::Media<'_>) -> Audio {
-        let ice = has_ice(media);
+    fn of(index: usize, media: &sdp::Media<'_>, from: &Incoming<'_>) -> Audio {
+        let (ice, setup, named) = (has_ice(media), setup_of(media), by_name(media, from));
         let trickles = media.port == TRICKLES && ice;
-        Audio { index, endpoint: media.rtp(), direction: media.direction, trickles, ice, setup: setup_of(media) }
+        let (endpoint, direction) = (media.rtp().or(named), media.direction);
+        Audio { index, endpoint, by_name: named.is_some(), direction, trickles, ice, setup }
     }
 
     /// Nothing is to be sent there: hold as RFC 2543 has it.
@@ -567,6 +579,7 @@ impl Audio {
         let Some(endpoint) = self.endpoint else { return };
         party.endpoint = Some(endpoint);
         party.signalled_from = signalled_from;
+        party.by_name = self.by_name;
         let nowhere = self.is_nowhere();
         party.sends |= self.direction.sends() && !nowhere;
         party.receives |= self.direction.receives() && !nowhere;

@@ -438,7 +438,9 @@ pub(super) fn is_video(evidence: Option<&Evidence>) -> bool {
 /// The party negotiated audio, and neither fax nor hold explains silence.
 pub(super) fn audio_expected(case: &Case<'_>, party: usize) -> bool {
     let media = &case.facts.parties[party];
-    media.endpoint.is_some()
+    // What was guessed of a name holds if anything is sent there, or comes from there.
+    let is_seen = |end| case.call.streams.iter().any(|s| s.src == end || s.dst == end);
+    media.endpoint.is_some_and(|end| !media.by_name || is_seen(end))
         && match talk::to_be_heard_ns(case, 1 - party) {
             Some(talk_ns) => talk_ns >= TALK_MIN_NS,
             None => !case.facts.parties.iter().any(|p| p.held || p.fax),

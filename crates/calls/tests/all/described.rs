@@ -167,3 +167,54 @@ fn a_relay_that_both_sides_name_is_neither_of_them() {
         assert!(silent.is_none() || says(&call).contains(deaf), "{}", says(&call));
     }
 }
+
+/// A name in `c=` is the host that the description comes from, if media goes there; or it is another one. Where none is
+/// seen, it is not known where it was to go.
+#[test]
+fn a_name_for_an_address_is_the_host_that_says_it() {
+    for (a, b, elsewhere) in
+        [(A, B, "198.51.100.77:6000"), ("[2001:db8::1]:4000", "[2001:db8:2::2]:6000", "[2001:db8:2::77]:6000")]
+    {
+        let named =
+            |of: &str, name: &str| audio(end(of)).replace(&format!("{}\nt=", end(of).address), &format!("{name}\nt="));
+        let signals = |of: &str| Endpoint::new(end(of).address, 5060).to_string();
+        for (both, at, silent, expected) in [
+            (false, b, None, ""),
+            (true, b, None, ""),
+            (false, b, Some(2), "one-way-audio"),
+            (false, b, Some(1), "one-way-audio"),
+            (true, b, Some(2), "one-way-audio"),
+            (false, elsewhere, None, ""),
+            (false, elsewhere, Some(2), "one-way-audio"),
+            (false, elsewhere, Some(1), "one-way-audio"),
+            // Neither is seen: it is not known where it was to go.
+            (false, b, Some(3), ""),
+            (true, b, Some(3), ""),
+        ] {
+            let offer = if both { named(a, "phone.example.com") } else { audio(end(a)) };
+            assert_eq!(offer.contains("phone.example.com"), both);
+            let sides = [side(&signals(a), "a", offer), side(&signals(b), "b", named(b, "media.example.com"))];
+            let mut tape = Tape::default();
+            tape.call(0, "d3", [&sides[0], &sides[1]]);
+            for (ssrc, way) in [(1, [a, at]), (2, [at, a])] {
+                if silent.is_none_or(|silent| silent & ssrc == 0) {
+                    typed(&mut tape, (2_040, 20_000), ssrc, 0, way);
+                }
+            }
+            // Others of both networks are heard.
+            for (of, last) in [(a, 200), (b, 201)] {
+                let of = of
+                    .replace("10:", "200:")
+                    .replace("20:", "200:")
+                    .replace("::1]", "::200]")
+                    .replace("::2]", "::200]");
+                let to = if of.starts_with('[') { "[2001:db8:9::9]:3000" } else { "203.0.113.9:3000" };
+                tape.media((1_000, 4_000), last, |o| udp(end(&of), end(to), o));
+            }
+            tape.bye(20_000, "d3", [&sides[0], &sides[1]]);
+            let (call, ..) = tape.call_of();
+            assert_eq!(kind(&call), expected, "{both} {at} {silent:?} {}", says(&call));
+            assert!(call.streams.iter().all(|s| s.direction as u32 == s.ssrc), "{both} {at} {silent:?}");
+        }
+    }
+}
