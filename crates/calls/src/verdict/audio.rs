@@ -97,8 +97,8 @@ pub fn media_not_captured(case: &Case<'_>) -> Option<Verdict> {
     verdict("media-not-captured", text, sdp_packets(case))
 }
 
-/// A relay of TURN of which nothing was seen: no media, and no check of ICE on any way of the call. Its client may reach
-/// it inside TLS, and its other leg need not leave its network.
+/// A relay of TURN of which nothing was seen: no media, and no check of ICE on any way of the call. Its client may
+/// reach it inside TLS, and its other leg need not leave its network.
 fn hidden_relay(case: &Case<'_>) -> Option<String> {
     let beside = &case.tap.beside;
     if beside.checks.any() || beside.handshake.is_some() {

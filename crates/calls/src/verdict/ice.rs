@@ -7,8 +7,8 @@ use trunkline_store::row::Verdict;
 
 /// Checks that got no answer for so long, nanoseconds: agents send them again for some seconds (section 14.3).
 const TRIED_NS: i64 = 3_000_000_000;
-/// Media stops so near to the first of them: what was agreed before may go on while another way is looked for, and consent
-/// is given for 30 s (RFC 7675 section 5.1).
+/// Media stops so near to the first of them: what was agreed before may go on while another way is looked for, and
+/// consent is given for 30 s (RFC 7675 section 5.1).
 const LOST_NS: i64 = 30_000_000_000;
 /// And so many of them.
 const ASKED_MIN: u32 = 7;
