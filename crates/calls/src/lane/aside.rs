@@ -65,9 +65,30 @@ impl Faxing {
 struct OfCall {
     handshakes: SmallVec<[Pair; 1]>,
     checks: Checks,
+    vain: Option<Vain>,
     unreached: SmallVec<[(Direction, Unreached); 1]>,
     /// From where to where fax goes.
     faxes: SmallVec<[[Endpoint; 2]; 2]>,
+}
+
+/// Connections for media that were asked for in vain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vain {
+    /// The number of the packet that told of the first one.
+    pub packet: u64,
+    /// Who asked.
+    pub from: Endpoint,
+    /// Whom.
+    pub to: Endpoint,
+    /// Times that it was asked once more, and that it was refused.
+    pub times: [u32; 2],
+}
+
+impl Vain {
+    fn add(&mut self, other: Vain) {
+        let times = [0, 1].map(|at| self.times[at].saturating_add(other.times[at]));
+        *self = Vain { times, ..if other.packet < self.packet { other } else { *self } };
+    }
 }
 
 /// What is told of a call beside its streams.
@@ -81,6 +102,8 @@ pub struct Beside {
     pub unreached: SmallVec<[(Direction, Unreached); 1]>,
     /// Checks of ICE between its ends.
     pub checks: Checks,
+    /// Connections for its media that came to nothing.
+    pub vain: Option<Vain>,
     /// Streams of no call that began while it was up: from a host of the caller to one of the callee, and back.
     pub strays: [Option<Stray>; 2],
 }
@@ -90,6 +113,10 @@ impl Beside {
     pub fn add(&mut self, other: Beside) {
         self.handshake = [self.handshake, other.handshake].into_iter().flatten().min_by_key(|h| h.packet);
         self.shook |= other.shook;
+        match (&mut self.vain, other.vain) {
+            (Some(vain), Some(other)) => vain.add(other),
+            (vain, other) => *vain = vain.or(other),
+        }
         self.checks.add(other.checks);
         let first = |all: [Option<Stray>; 2]| all.into_iter().flatten().min_by_key(|stray| stray.packet);
         self.strays = [0, 1].map(|sender| first([self.strays[sender], other.strays[sender]]));
@@ -302,6 +329,19 @@ impl Lane {
         }
     }
 
+    /// Takes word of a connection that came to nothing: it may have been for media of a call.
+    #[cold]
+    pub(super) fn in_vain(&mut self, packet: &MediaPacket<'_>, refused: bool) {
+        let (from, to) = (packet.datagram.from(), packet.datagram.to());
+        let Some(owner) = self.directory.owner(from, to, packet.at_ns) else { return };
+        let vain = Vain { packet: packet.number, from, to, times: [u32::from(!refused), u32::from(refused)] };
+        let known = &mut self.aside.get_or_insert_default().calls.entry(owner.serial).or_default().vain;
+        match known {
+            Some(known) => known.add(vain),
+            None => *known = Some(vain),
+        }
+    }
+
     /// Tells what is known of a call that is closed.
     pub(super) fn release_aside(&mut self, serial: Serial, strays: [Option<Stray>; 2]) {
         let Some(aside) = self.aside.as_deref_mut() else { return };
@@ -311,7 +351,14 @@ impl Lane {
         }
         let shook = !of_call.handshakes.is_empty();
         let handshake = aside.handshakes.release(&of_call.handshakes);
-        let beside = Beside { handshake, shook, unreached: of_call.unreached, checks: of_call.checks, strays };
+        let beside = Beside {
+            handshake,
+            shook,
+            unreached: of_call.unreached,
+            checks: of_call.checks,
+            vain: of_call.vain,
+            strays,
+        };
         if beside != Beside::default() {
             self.output.beside.push((serial, beside));
         }

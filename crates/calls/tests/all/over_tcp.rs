@@ -415,6 +415,55 @@ fn calls_over_tcp_to_one_port_are_told_by_the_hosts_that_connect() {
     }
 }
 
+/// The connection for media is refused, or nobody answers; a later one may be made.
+#[test]
+fn a_connection_that_is_never_made_is_why_there_is_no_audio() {
+    const RST: u8 = 4;
+    for ends in ENDS {
+        let (ends, server_calls) = (pair(ends), ends == ENDS[1]);
+        for (syns, refused, made, text) in [
+            (4, true, false, "refused the TCP connection that"),
+            (1, true, false, "(1 RST)"),
+            (5, false, false, "which asked for a TCP connection 5 times"),
+            // That may be chance.
+            (2, false, false, "no RTP was seen in either direction"),
+            (3, true, true, ""),
+            (4, false, true, ""),
+        ] {
+            let [a, b] = sides(ends);
+            let sides = if server_calls { [&a, &b] } else { [&b, &a] };
+            let mut tape = Tape::default();
+            tape.call(0, "c1", sides);
+            for n in 0..syns {
+                let mut line = Line::joined([ends[1], ends[0]]);
+                line.segment(&mut tape, 2_030 + 400 * n, 0, SYN, &[]);
+                line.seq = [line.seq[0] + 1, 0];
+                if refused {
+                    line.segment(&mut tape, 2_040 + 400 * n, 1, RST | ACK, &[]);
+                }
+            }
+            if made {
+                let mut line = Line::open(&mut tape, 4_600, [Endpoint { port: 60_000, ..ends[1] }, ends[0]]);
+                for (at_ms, side, octets) in speech() {
+                    line.send(&mut tape, at_ms + 2_600, by(side), &octets);
+                }
+            }
+            // Others are heard.
+            for (n, of) in ends.iter().enumerate() {
+                let of = Endpoint { port: 30_000, ..*of };
+                let to = end(if of.address.is_v4() { "203.0.113.9:4000" } else { "[2001:db8:9::9]:4000" });
+                tape.media((0, 3_000), 80 + n as u32, |o| udp(of, to, o));
+            }
+            tape.bye(11_000, "c1", sides);
+            let (call, ..) = tape.call_of();
+            let told = format!("{ends:?} {syns} {refused} {made} {}", says(&call));
+            assert!(says(&call).contains(text), "{told}");
+            assert_eq!(says(&call).contains("refused"), refused && !made, "{told}");
+            assert!(if made { kind(&call) != "no-audio" } else { kind(&call) == "no-audio" }, "{told}");
+        }
+    }
+}
+
 /// No SDP leads to it: it is somebody's, and silence of calls with its host says nothing.
 #[test]
 fn media_over_tcp_that_no_sdp_names_blames_nobody() {
