@@ -108,7 +108,8 @@ pub struct Streams {
 /// Who asked whom for a connection in vain.
 type Vain = (Endpoint, Endpoint, OfTcp);
 
-/// A segment that refuses a connection: it is about a SYN, and nothing else was sent before it (RFC 9293 section 3.10.7.1).
+/// A segment that refuses a connection: it is about a SYN, and nothing else was sent before it (RFC 9293 section
+/// 3.10.7.1).
 fn refuses(header: &TcpHeader, payload: &[u8]) -> bool {
     const REFUSED: u8 = tcp::RST | tcp::ACK;
     header.flags & (REFUSED | tcp::SYN) == REFUSED && header.seq == 0 && payload.is_empty()
