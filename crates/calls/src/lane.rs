@@ -65,7 +65,7 @@ trunkline_kit::counters! {
         streams_overflow: "trunkline_calls_streams_overflow_total",
         /// flows under observation that were forgotten because their table was full
         candidates_overflow: "trunkline_calls_candidates_overflow_total",
-        /// times that flows with TURN or DTLS, or streams over TCP, were forgotten because their table was full
+        /// times that flows with TURN, DTLS or TCP, or of no call, were forgotten because their table was full
         aside_overflow: "trunkline_calls_media_flows_overflow_total",
     }
 }

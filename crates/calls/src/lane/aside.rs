@@ -156,7 +156,7 @@ impl Aside {
     }
 
     /// Times that flows were forgotten because there were too many.
-    fn overflow(&self) -> u64 {
+    pub(super) fn overflow(&self) -> u64 {
         self.turn.overflow + self.handshakes.overflow + self.over_tcp.overflow + self.strays.overflow
     }
 }

@@ -69,7 +69,9 @@ impl Lane {
     /// Notes a stream that no call has.
     pub(super) fn stray(&mut self, key: &Key, first_ns: i64, packet: u64) {
         let stray = Stray { first_ns, packet, from: key.from, to: key.to };
-        self.aside.get_or_insert_default().strays.add(stray);
+        let aside = self.aside.get_or_insert_default();
+        aside.strays.add(stray);
+        self.counters.aside_overflow = aside.overflow();
     }
 
     /// A call has a stream that none had.
