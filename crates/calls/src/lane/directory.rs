@@ -233,6 +233,11 @@ impl Directory {
         self.by_endpoint.get(endpoint).map_or(&[], SmallVec::as_slice)
     }
 
+    /// Whether any call names an endpoint, one that is over, too.
+    pub fn is_named(&self, endpoint: &Endpoint) -> bool {
+        self.by_endpoint.contains_key(endpoint)
+    }
+
     fn mappings(&self, endpoint: &Endpoint) -> usize {
         self.by_endpoint.get(endpoint).map_or(0, |m| m.first().map_or(0, |m| m.serial as usize) ^ m.len())
     }

@@ -31,7 +31,7 @@ impl Over {
         self.streams.push_back((tracked.key, tracked.last_ns));
     }
 
-    fn knows(&self, key: &Key, at_ns: i64) -> bool {
+    pub(super) fn knows(&self, key: &Key, at_ns: i64) -> bool {
         let lately = |last_ns: i64| at_ns.saturating_sub(last_ns) <= GOES_ON_NS;
         self.streams.iter().any(|(known, last_ns)| known == key && lately(*last_ns))
     }

@@ -3,7 +3,8 @@
 
 use super::audio::{PARTIES, audio_expected, audio_packets, role, sdp_packets, silent_side, talk_ns};
 use super::{Case, verdict};
-use crate::lane::Carrier;
+use crate::lane::{Carrier, Stray};
+use crate::signalling::PartyMedia;
 use trunkline_store::row::Verdict;
 
 /// No audio was seen, of the call or of one side, and media of that side may have gone in a way that is not analysed:
@@ -38,7 +39,7 @@ fn way(case: &Case<'_>, party: usize) -> Option<String> {
             "RTP of its host ({}) was seen inside TURN, and it is not known to which call it belongs",
             of.address
         )),
-        None => case.tap.beside.strays[party].map(|stray| {
+        None => stray(case, party).map(|stray| {
             format!(
                 "RTP of its host was seen from {} to {}, which no SDP names, as if address translation changed the ports \
                  of both sides, and it is not known to which call it belongs",
@@ -46,4 +47,10 @@ fn way(case: &Case<'_>, party: usize) -> Option<String> {
             )
         }),
     }
+}
+
+/// A stream from a host of a party to one of the other on ports that no call names, where a translator is known to be
+/// between: other hosts have streams of other calls whose signalling was not seen.
+pub(super) fn stray(case: &Case<'_>, party: usize) -> Option<Stray> {
+    case.tap.beside.strays[party].filter(|_| case.facts.parties.iter().any(PartyMedia::behind_nat))
 }

@@ -233,6 +233,27 @@ fn media_whose_ports_both_translators_changed_makes_no_leg_silent() {
     }
 }
 
+/// Between servers that no translator hides there are streams of calls whose signalling takes another way: they say
+/// nothing of one that is silent.
+#[test]
+fn streams_of_other_calls_between_the_same_servers_excuse_nobody() {
+    for (until_ms, expected) in [([0, 0], "no-audio"), ([14_000, 0], "one-way-audio"), ([14_000, 14_000], "")] {
+        let (a, b) = (end("203.0.113.2:34000"), end("198.51.100.10:36000"));
+        let [one, other] = [side(a, "203.0.113.2:5060", "a"), side(b, "198.51.100.10:5060", "b")];
+        let mut tape = Tape::default();
+        tape.call(0, "one", [&one, &other]);
+        tape.media((2_050, until_ms[0]), 1, |o| udp(a, b, o));
+        tape.media((2_050, until_ms[1]), 2, |o| udp(b, a, o));
+        for (ssrc, from, to) in [(3, a, b), (4, b, a)] {
+            let at = |e: Endpoint| Endpoint { port: e.port + 2_000, ..e };
+            tape.media((3_000, 10_000), ssrc, |o| udp(at(from), at(to), o));
+        }
+        tape.bye(14_000, "one", [&one, &other]);
+        let (call, ..) = tape.call_of();
+        assert_eq!(kind(&call), expected, "{until_ms:?} {}", says(&call));
+    }
+}
+
 /// The callee's port is forwarded to it, and what it sends comes from another one: the caller is heard by SDP, and the
 /// callee's audio goes between ports that nobody named. Or both begin to send so in the middle.
 #[test]

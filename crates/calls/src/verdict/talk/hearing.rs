@@ -6,6 +6,7 @@ use crate::ledger::{Evidence, InTurn};
 use crate::limits::STREAMS_PER_CALL_MAX;
 use crate::stream::Sound;
 use crate::verdict::audio::{self, HEARD_MIN, PARTIES};
+use crate::verdict::carried;
 use smallvec::SmallVec;
 use trunkline_store::row::Stream;
 use trunkline_wire::Endpoint;
@@ -40,7 +41,8 @@ impl<'a> Hearing<'a> {
     pub(super) fn of(case: &'a Case<'a>, listener: usize) -> Option<Self> {
         let (tap, speaker) = (case.tap, 1 - listener);
         let whole = case.evidence.len() == case.call.streams.len() && case.call.streams.len() < STREAMS_PER_CALL_MAX;
-        let is_elsewhere = tap.elsewhere[speaker] > 0 || tap.one_sided[speaker] || tap.beside.strays[speaker].is_some();
+        let is_elsewhere =
+            tap.elsewhere[speaker] > 0 || tap.one_sided[speaker] || carried::stray(case, speaker).is_some();
         // Of nothing at all no rule says when it was heard.
         if !case.media_seen || !whole || is_elsewhere || audio::is_bare(case) {
             return None;
