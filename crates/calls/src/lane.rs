@@ -15,11 +15,12 @@ mod over_tcp;
 mod reports;
 mod seen;
 mod share;
+mod strays;
 mod turn;
 
 use crate::classify::flow_slot;
 use crate::clock::{Leap, Timeline};
-use crate::ledger::Evidence;
+use crate::ledger::{Evidence, InTurn};
 use crate::limits::{STREAM_SILENCE_NS, STREAMS_MAX};
 use crate::media::{Announcement, Notice, Numbered, Serial};
 use crate::payload::PayloadMap;
@@ -28,7 +29,7 @@ use crate::tap::{Heard, Hit, WINDOW_NS, window_of};
 use aside::Aside;
 pub use aside::Beside;
 use candidate::{Candidates, Held};
-pub use checks::Checks;
+pub use checks::Unanswered;
 use core::hash::{BuildHasher, Hasher};
 use directory::{Directory, Owner, opposite};
 use hands::Over;
@@ -42,6 +43,7 @@ use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
+pub use strays::Stray;
 use trunkline_kit::Id;
 use trunkline_store::row::{Direction, Stream, StreamInterval};
 use trunkline_wire::{Datagram, Endpoint, rtp, sdp};
@@ -63,7 +65,7 @@ trunkline_kit::counters! {
         streams_overflow: "trunkline_calls_streams_overflow_total",
         /// flows under observation that were forgotten because their table was full
         candidates_overflow: "trunkline_calls_candidates_overflow_total",
-        /// times that flows with TURN or DTLS, or streams over TCP, were forgotten because their table was full
+        /// times that flows with TURN, DTLS or TCP, or of no call, were forgotten because their table was full
         aside_overflow: "trunkline_calls_media_flows_overflow_total",
     }
 }
@@ -359,6 +361,7 @@ impl Lane {
                     self.orphans.entry(end).or_default().push(at);
                 }
                 self.silence.push(Reverse((first.at_ns + STREAM_SILENCE_NS, self.begun, at)));
+                self.stray(key, first.at_ns, first.number);
             }
         }
         Some(at)
@@ -398,8 +401,9 @@ impl Lane {
                 for at in SmallVec::<[u32; 4]>::from(self.directory.streams(*serial)) {
                     self.finish_stream(at);
                 }
+                let strays = self.strays_of(*serial);
                 self.directory.release(*serial);
-                self.release_aside(*serial);
+                self.release_aside(*serial, strays);
             }
             Notice::Unreachable(unreached) => self.unreachable(number, unreached),
             Notice::Reassembled(r) => self.reassembled(number, r),
@@ -481,7 +485,9 @@ impl Lane {
         }
         let key = tracked.key;
         let mut finished = tracked.finished();
-        finished.evidence.tcp = self.aside.as_deref_mut().and_then(|aside| aside.over_tcp.release(&key));
+        if let Some(aside) = self.aside.as_deref_mut() {
+            (finished.evidence.turn, finished.evidence.tcp) = (aside.in_turn(&key), aside.over_tcp.release(&key));
+        }
         self.output.shared.extend(others.into_iter().filter_map(|other| Shared::new(other, &finished)));
         self.output.streams.push(finished);
     }
@@ -553,7 +559,7 @@ impl Tracked {
             sound: self.analyzer.sound(),
             files: (self.file, self.file_last),
             lane: None,
-            in_turn: self.key.outer != 0,
+            turn: InTurn::default(),
             tcp: None,
         };
         Finished { serial: self.owner.map(|(serial, _)| serial), file: self.file, stream, evidence }

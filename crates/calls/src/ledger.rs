@@ -53,10 +53,22 @@ pub struct Evidence {
     pub files: (u32, u32),
     /// The lane of a live capture that carried it; none of files.
     pub lane: Option<u16>,
-    /// It was seen inside TURN.
-    pub in_turn: bool,
+    /// Whether it was seen inside TURN.
+    pub turn: InTurn,
     /// It came over TCP.
     pub tcp: Option<OverTcp>,
+}
+
+/// Where of TURN (RFC 8656) a stream was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InTurn {
+    /// Outside of it.
+    #[default]
+    No,
+    /// From a client to its relay.
+    Up,
+    /// From a relay to its client.
+    Down,
 }
 
 /// What a sender says it receives.

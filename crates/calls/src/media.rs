@@ -19,7 +19,7 @@ pub struct Announcement {
     pub id: Id,
     /// Which party wants to receive there.
     pub party: Direction,
-    /// Where.
+    /// Where. Without a port it is the host from which it connects to the other party (RFC 4145 section 4.1).
     pub endpoint: Endpoint,
     /// It did not say so: address translation may have made this of what it said. Calls that say it go before.
     pub guessed: bool,
@@ -136,8 +136,19 @@ pub struct Reassembled {
     pub datagram: Datagram,
     /// The datagram's payload.
     pub octets: Vec<u8>,
-    /// Over TCP: places before it in its direction at which the capture lacks messages.
-    pub tcp: Option<u32>,
+    /// How it came over TCP; none if it did not.
+    pub tcp: Option<OfTcp>,
+}
+
+/// What a TCP connection brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OfTcp {
+    /// A message. Places before it in its direction at which the capture lacks some.
+    Message(u32),
+    /// Nothing: it was asked for once more, and is not answered.
+    Unanswered,
+    /// Nothing: it was refused.
+    Refused,
 }
 
 impl Reassembled {

@@ -6,7 +6,7 @@ mod probe;
 mod stream;
 
 use crate::classify::{Class, classify_udp};
-use crate::media::{Notice, Numbered, Reassembled, datagram_between};
+use crate::media::{Notice, Numbered, OfTcp, Reassembled, datagram_between};
 use crate::signalling::{Incoming, Output, Signalling};
 use crate::unread::{self, Protocol, Unread};
 use framed::Framing;
@@ -246,6 +246,12 @@ impl<T: TakeMessages> Transport<T> {
             };
             self.unread.count(Some(protocol), packet, unread::Transport::Tcp, datagram);
         }
+        if let Some((from, to, tcp)) = self.streams.take_vain() {
+            let (datagram, tcp) = (datagram_between(from, to), Some(tcp));
+            let Packet { at_ns, number, offset, file, .. } = *packet;
+            let vain = Reassembled { at_ns, offset, file, datagram, octets: Vec::new(), tcp };
+            self.reassembled.push(Numbered { number, at_ns, notice: Notice::Reassembled(Box::new(vain)) });
+        }
         for message in self.streams.take_media() {
             // What was kept until it was known what it is comes now.
             let (number, at_ns) = (packet.number, packet.at_ns);
@@ -353,7 +359,7 @@ fn over_tcp(message: stream::Message, about: &Datagram) -> Reassembled {
         ..*about
     };
     let Place { offset, file, .. } = place;
-    Reassembled { at_ns, offset, file, datagram, octets, tcp: Some(gaps) }
+    Reassembled { at_ns, offset, file, datagram, octets, tcp: Some(OfTcp::Message(gaps)) }
 }
 
 /// A datagram for the lane of its flow.

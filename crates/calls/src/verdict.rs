@@ -7,6 +7,7 @@
 mod astray;
 mod audio;
 mod carried;
+mod connect;
 mod described;
 mod dialog;
 mod fax;
@@ -106,6 +107,7 @@ pub const RULES: &[(&[&str], Rule)] = &[
     (&["media-not-captured"], carried::media_carried),
     (&["no-audio"], keys::no_keys),
     (&["no-audio"], ice::no_way),
+    (&["no-audio"], connect::no_connection),
     (&["no-audio", "one-way-audio"], unreached::media),
     (&["media-not-captured"], audio::media_not_captured),
     (&["media-not-captured"], astray::media_left),

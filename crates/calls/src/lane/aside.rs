@@ -5,9 +5,11 @@ use super::checks::{Check, Checks};
 use super::fax::Fax;
 use super::handshakes::{self, Handshake, Handshakes, Pair};
 use super::over_tcp;
-use super::turn::{self, Inside, Turn};
+use super::strays::{Stray, Strays};
+use super::turn::{self, Inside, TURN_FLOWS_MAX, Turn};
 use super::{Begun, Carried, Carrier, Finished, Key, Lane, MediaPacket, Tracked, reports, stream_id};
 use crate::classify::flow_slot;
+use crate::ledger::InTurn;
 use crate::media::{self, Notice, Serial, ice_name};
 use crate::signalling::Unreached;
 use crate::unread::fax::Udptl;
@@ -26,12 +28,18 @@ const FAXES_PER_CALL_MAX: usize = 16;
 /// Handshakes that are kept with one call; further ones say nothing about it.
 const HANDSHAKES_PER_CALL_MAX: usize = 16;
 
+/// From where to where, and the number of the flow of TURN.
+type Turned = (Endpoint, Endpoint, u32);
+
 /// What is kept of it.
 #[derive(Debug, Default)]
 pub struct Aside {
     turn: Turn,
     handshakes: Handshakes,
     pub(super) over_tcp: over_tcp::Streams,
+    /// From where to where something goes inside a flow of TURN, and whether its client sends it.
+    turned: HashMap<Turned, bool>,
+    pub(super) strays: Strays,
     faxes: HashMap<[Endpoint; 2], Faxing>,
     calls: HashMap<Serial, OfCall>,
 }
@@ -57,9 +65,30 @@ impl Faxing {
 struct OfCall {
     handshakes: SmallVec<[Pair; 1]>,
     checks: Checks,
+    vain: Option<Vain>,
     unreached: SmallVec<[(Direction, Unreached); 1]>,
     /// From where to where fax goes.
     faxes: SmallVec<[[Endpoint; 2]; 2]>,
+}
+
+/// Connections for media that were asked for in vain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vain {
+    /// The number of the packet that told of the first one.
+    pub packet: u64,
+    /// Who asked.
+    pub from: Endpoint,
+    /// Whom.
+    pub to: Endpoint,
+    /// Times that it was asked once more, and that it was refused.
+    pub times: [u32; 2],
+}
+
+impl Vain {
+    fn add(&mut self, other: Vain) {
+        let times = [0, 1].map(|at| self.times[at].saturating_add(other.times[at]));
+        *self = Vain { times, ..if other.packet < self.packet { other } else { *self } };
+    }
 }
 
 /// What is told of a call beside its streams.
@@ -67,17 +96,30 @@ struct OfCall {
 pub struct Beside {
     /// A handshake failed, and no other one of the call came to its end.
     pub handshake: Option<Handshake>,
+    /// Whether any handshake of the call was seen.
+    pub shook: bool,
     /// Media that does not arrive, as ICMP says, and who sends it.
     pub unreached: SmallVec<[(Direction, Unreached); 1]>,
     /// Checks of ICE between its ends.
     pub checks: Checks,
+    /// Connections for its media that came to nothing.
+    pub vain: Option<Vain>,
+    /// Streams of no call that began while it was up: from a host of the caller to one of the callee, and back.
+    pub strays: [Option<Stray>; 2],
 }
 
 impl Beside {
     /// Adds what another lane saw of the call: the first one counts.
     pub fn add(&mut self, other: Beside) {
         self.handshake = [self.handshake, other.handshake].into_iter().flatten().min_by_key(|h| h.packet);
+        self.shook |= other.shook;
+        match (&mut self.vain, other.vain) {
+            (Some(vain), Some(other)) => vain.add(other),
+            (vain, other) => *vain = vain.or(other),
+        }
         self.checks.add(other.checks);
+        let first = |all: [Option<Stray>; 2]| all.into_iter().flatten().min_by_key(|stray| stray.packet);
+        self.strays = [0, 1].map(|sender| first([self.strays[sender], other.strays[sender]]));
         self.unreached.extend(other.unreached);
         self.unreached.sort_by_key(|(_, unreached)| unreached.packet);
     }
@@ -87,6 +129,15 @@ impl Aside {
     /// Whether a stream has its keys of a handshake on its flow.
     pub(super) fn secures(&self, tracked: &Tracked) -> bool {
         self.handshakes.secure(&pair(&tracked.key), tracked.first_ns, tracked.last_ns)
+    }
+
+    /// Where of TURN a stream was seen.
+    pub(super) fn in_turn(&self, key: &Key) -> InTurn {
+        match self.turned.get(&(key.from, key.to, key.outer)) {
+            None => InTurn::No,
+            Some(true) => InTurn::Up,
+            Some(false) => InTurn::Down,
+        }
     }
 
     /// Whether any fax is followed.
@@ -105,8 +156,8 @@ impl Aside {
     }
 
     /// Times that flows were forgotten because there were too many.
-    fn overflow(&self) -> u64 {
-        self.turn.overflow + self.handshakes.overflow + self.over_tcp.overflow
+    pub(super) fn overflow(&self) -> u64 {
+        self.turn.overflow + self.handshakes.overflow + self.over_tcp.overflow + self.strays.overflow
     }
 }
 
@@ -164,7 +215,7 @@ impl Lane {
         match inside.octets {
             octets if handshakes::begins(octets) => self.handshake(&packet, outer),
             octets if rtcp::looks_like_rtcp(octets) => reports::take(self, &packet, outer),
-            octets if rtp::looks_like_rtp(octets) => self.rtp_inside(&packet, around.datagram, outer),
+            octets if rtp::looks_like_rtp(octets) => self.rtp_inside(&packet, around.datagram, (outer, inside.up)),
             [0 | 1, ..] => self.check(&packet, outer),
             _ => {}
         }
@@ -192,7 +243,7 @@ impl Lane {
             let check = Check { at_ns: packet.at_ns, packet: packet.number, from, to };
             aside.calls.entry(owner.serial).or_default().checks.ask(pair, check, party);
         } else if let Some(of_call) = aside.calls.get_mut(&owner.serial) {
-            of_call.checks.answer(&pair);
+            of_call.checks.answer(&pair, packet.at_ns);
         }
     }
 
@@ -206,7 +257,7 @@ impl Lane {
         }
     }
 
-    fn rtp_inside(&mut self, packet: &MediaPacket<'_>, around: &Datagram, outer: u32) {
+    fn rtp_inside(&mut self, packet: &MediaPacket<'_>, around: &Datagram, (outer, up): (u32, bool)) {
         let Ok(media) = rtp::Packet::new(packet.payload, packet.datagram.payload_wire) else { return };
         let (from, to) = (packet.datagram.from(), packet.datagram.to());
         let key = Key { from, to, ssrc: media.header.ssrc, outer };
@@ -219,7 +270,15 @@ impl Lane {
         if let Some(aside) = self.aside.as_deref_mut() {
             aside.over_tcp.take(&key, media.header.sequence);
         }
-        if self.begun > begun && self.directory.owner(from, to, packet.at_ns).is_none() {
+        if self.begun == begun {
+            return;
+        }
+        let turned = &mut self.aside.get_or_insert_default().turned;
+        if turned.len() >= TURN_FLOWS_MAX {
+            turned.clear();
+        }
+        turned.insert((from, to, outer), up);
+        if self.directory.owner(from, to, packet.at_ns).is_none() {
             // It is some call's, and nothing says whose.
             let (from, to) = (around.from(), around.to());
             let begun = Begun { first_ns: packet.at_ns, from, to };
@@ -270,15 +329,36 @@ impl Lane {
         }
     }
 
+    /// Takes word of a connection that came to nothing: it may have been for media of a call.
+    #[cold]
+    pub(super) fn in_vain(&mut self, packet: &MediaPacket<'_>, refused: bool) {
+        let (from, to) = (packet.datagram.from(), packet.datagram.to());
+        let Some(owner) = self.directory.owner(from, to, packet.at_ns) else { return };
+        let vain = Vain { packet: packet.number, from, to, times: [u32::from(!refused), u32::from(refused)] };
+        let known = &mut self.aside.get_or_insert_default().calls.entry(owner.serial).or_default().vain;
+        match known {
+            Some(known) => known.add(vain),
+            None => *known = Some(vain),
+        }
+    }
+
     /// Tells what is known of a call that is closed.
-    pub(super) fn release_aside(&mut self, serial: Serial) {
+    pub(super) fn release_aside(&mut self, serial: Serial, strays: [Option<Stray>; 2]) {
         let Some(aside) = self.aside.as_deref_mut() else { return };
-        let Some(of_call) = aside.calls.remove(&serial) else { return };
+        let of_call = aside.calls.remove(&serial).unwrap_or_default();
         for key in &of_call.faxes {
             self.output.streams.extend(aside.faxes.remove(key).map(|faxing| faxing.finished(key)));
         }
+        let shook = !of_call.handshakes.is_empty();
         let handshake = aside.handshakes.release(&of_call.handshakes);
-        let beside = Beside { handshake, unreached: of_call.unreached, checks: of_call.checks };
+        let beside = Beside {
+            handshake,
+            shook,
+            unreached: of_call.unreached,
+            checks: of_call.checks,
+            vain: of_call.vain,
+            strays,
+        };
         if beside != Beside::default() {
             self.output.beside.push((serial, beside));
         }

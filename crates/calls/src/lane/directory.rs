@@ -3,7 +3,7 @@
 mod ice;
 mod share;
 
-use crate::limits::STREAMS_PER_CALL_MAX;
+use crate::limits::{ENDPOINTS_PER_CALL_MAX, STREAMS_PER_CALL_MAX};
 use crate::media::{Announcement, Notice, Numbered, Serial};
 use crate::payload::PayloadMap;
 use hashbrown::HashMap;
@@ -12,7 +12,7 @@ use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 use trunkline_kit::Id;
 use trunkline_store::row::Direction;
-use trunkline_wire::{Endpoint, sdp};
+use trunkline_wire::{Address, Endpoint, sdp};
 
 /// The call that a stream belongs to.
 #[derive(Clone, Debug)]
@@ -44,6 +44,8 @@ struct Mapping {
     encrypted: bool,
     /// The call did not name it.
     guessed: bool,
+    /// Both parties named it: it says nothing of who sends there.
+    by_both: bool,
     /// When the call first named the endpoint.
     since_ns: i64,
 }
@@ -57,6 +59,7 @@ impl Mapping {
             payloads: a.payloads.clone(),
             encrypted: a.encrypted,
             guessed: a.guessed,
+            by_both: false,
             since_ns: a.at_ns,
         }
     }
@@ -74,6 +77,8 @@ struct CallMedia {
     spoken: SmallVec<[(Direction, sdp::Kind, Arc<PayloadMap>); 2]>,
     /// Names that its parties have for the checks of ICE.
     ice: Vec<u64>,
+    /// Hosts of parties that connect to the other one from a port that they cannot tell.
+    hosts: Vec<(Direction, Address)>,
 }
 
 impl CallMedia {
@@ -96,6 +101,7 @@ impl CallMedia {
             streams: SmallVec::new(),
             spoken: SmallVec::new(),
             ice: Vec::new(),
+            hosts: Vec::new(),
         }
     }
 
@@ -136,12 +142,25 @@ impl Directory {
     /// Learns an endpoint that no call names, as nearly always. False if one does: then nothing is learned, and streams
     /// may change hands.
     pub fn announce_first(&mut self, a: &Announcement) -> bool {
+        if a.endpoint.port == 0 {
+            self.announce_host(a);
+            return true;
+        }
         // To share a map waits until all that was written before has reached the memory, and the tables are far away.
         let (mapping, payloads) = (Mapping::new(a), a.payloads.clone());
         let Entry::Vacant(place) = self.by_endpoint.entry(a.endpoint) else { return false };
         place.insert(smallvec![mapping]);
         self.add(a, payloads);
         true
+    }
+
+    /// Learns a host that media comes from, of whatever port.
+    fn announce_host(&mut self, a: &Announcement) {
+        let call = self.calls.entry(a.serial).or_insert_with(|| CallMedia::without(a.id, a.at_ns));
+        let host = (a.party, a.endpoint.address);
+        if !call.hosts.contains(&host) && call.hosts.len() < ENDPOINTS_PER_CALL_MAX {
+            call.hosts.push(host);
+        }
     }
 
     /// Notes what a call announces.
@@ -172,6 +191,11 @@ impl Directory {
                     // Fax shares the port with the audio before and after it, which keeps its own meaning.
                     mapping.clone_from(m);
                 }
+                if m.party != mapping.party {
+                    // Some answer with what they were offered. It is where the first one is.
+                    (mapping.party, mapping.by_both) = (m.party, true);
+                }
+                mapping.by_both |= m.by_both;
                 mapping.since_ns = mapping.since_ns.min(m.since_ns);
                 mapping.guessed &= m.guessed;
                 return false;
@@ -209,6 +233,11 @@ impl Directory {
         self.by_endpoint.get(endpoint).map_or(&[], SmallVec::as_slice)
     }
 
+    /// Whether any call names an endpoint, one that is over, too.
+    pub fn is_named(&self, endpoint: &Endpoint) -> bool {
+        self.by_endpoint.contains_key(endpoint)
+    }
+
     fn mappings(&self, endpoint: &Endpoint) -> usize {
         self.by_endpoint.get(endpoint).map_or(0, |m| m.first().map_or(0, |m| m.serial as usize) ^ m.len())
     }
@@ -218,7 +247,8 @@ impl Directory {
     /// A call that announced both endpoints comes first, the oldest of several (a back-to-back user agent that does not
     /// touch media announces the same endpoints in both its calls) unless a later one claims them; then the youngest
     /// that wants to receive at `to`; then, when network address translation changed the receiver, the youngest that
-    /// receives at `from`. In each case those that named the endpoint go before those of which it was guessed.
+    /// receives at `from`. In each case those that named the endpoint go before those of which it was guessed, and
+    /// before all those that named the host of the other end, where that cannot tell its port.
     pub fn owner(&self, from: Endpoint, to: Endpoint, at_ns: i64) -> Option<Owner> {
         let alive = |m: &&Mapping| self.calls.get(&m.serial).is_some_and(|c| at_ns <= c.until_ns);
         let (receivers, senders) = (self.named(&to), self.named(&from));
@@ -229,10 +259,11 @@ impl Directory {
             .filter(both)
             .filter(|m| !receivers.iter().any(|later| self.claims(later.serial, m.serial, &from, &to)))
             .min_by_key(|m| (m.guessed, m.serial))
-            .or_else(|| youngest(receivers.iter().filter(alive)));
+            .or_else(|| self.youngest_with(receivers, from.address, at_ns));
         let (mapping, sender) = match receiver {
+            Some(m) if m.by_both => (m, self.sender_to(m, senders)),
             Some(m) => (m, opposite(m.party)),
-            None => youngest(senders.iter().filter(alive)).map(|m| (m, m.party))?,
+            None => self.youngest_with(senders, to.address, at_ns).map(|m| (m, m.party))?,
         };
         let call = self.calls.get(&mapping.serial)?;
         // What is sent means what the receiver said it means (RFC 3264 section 5.1), wherever it was said to be.
@@ -253,6 +284,23 @@ impl Directory {
         })
     }
 
+    /// Who sends to an endpoint that both parties of a call named: who is known to be at the other end, or else the one
+    /// who is not there.
+    fn sender_to(&self, receiver: &Mapping, senders: &[Mapping]) -> Direction {
+        let known = senders.iter().find(|m| m.serial == receiver.serial && !m.by_both);
+        known.map_or(opposite(receiver.party), |m| m.party)
+    }
+
+    /// The youngest of those that are up, of those whose other party said that it is at this host if there are any.
+    fn youngest_with<'a>(&self, mappings: &'a [Mapping], other: Address, at_ns: i64) -> Option<&'a Mapping> {
+        let alive = |m: &&Mapping| self.calls.get(&m.serial).is_some_and(|c| at_ns <= c.until_ns);
+        let at_host = |m: &&Mapping| {
+            self.calls.get(&m.serial).is_some_and(|call| call.hosts.contains(&(opposite(m.party), other)))
+        };
+        let at_host = if mappings.len() > 1 { youngest(mappings.iter().filter(alive).filter(at_host)) } else { None };
+        at_host.or_else(|| youngest(mappings.iter().filter(alive)))
+    }
+
     /// Whether a call had begun by then.
     pub fn began_before(&self, serial: Serial, at_ns: i64) -> bool {
         self.calls.get(&serial).is_some_and(|call| call.since_ns <= at_ns)
@@ -271,6 +319,22 @@ impl Directory {
             claimed.extend(taken.map(|endpoint| (earlier.serial, *endpoint)));
         }
         claimed
+    }
+
+    /// From when to when media belongs to a call, nanoseconds since 1970.
+    pub fn time_of(&self, serial: Serial) -> Option<(i64, i64)> {
+        self.calls.get(&serial).map(|call| (call.since_ns, call.until_ns))
+    }
+
+    /// The hosts at which a party of a call said that it receives.
+    pub fn hosts_of(&self, serial: Serial, party: Direction) -> SmallVec<[Address; 2]> {
+        let own = |m: &Mapping| m.serial == serial && m.party == party;
+        let named = self.calls.get(&serial).map_or(&[][..], |call| &call.endpoints).iter();
+        let mut hosts: SmallVec<[Address; 2]> =
+            named.filter(|e| self.named(e).iter().any(own)).map(|e| e.address).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts
     }
 
     /// The streams of a call.

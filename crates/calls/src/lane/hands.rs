@@ -31,7 +31,7 @@ impl Over {
         self.streams.push_back((tracked.key, tracked.last_ns));
     }
 
-    fn knows(&self, key: &Key, at_ns: i64) -> bool {
+    pub(super) fn knows(&self, key: &Key, at_ns: i64) -> bool {
         let lately = |last_ns: i64| at_ns.saturating_sub(last_ns) <= GOES_ON_NS;
         self.streams.iter().any(|(known, last_ns)| known == key && lately(*last_ns))
     }
@@ -73,7 +73,9 @@ impl Lane {
             if self.is_of_earlier(&key, &owner, tracked.last_ns) {
                 continue;
             }
+            let packet = tracked.packet_first;
             self.forget_orphan(&key, at);
+            self.no_stray(&key, packet);
             self.counters.streams_without_call = self.counters.streams_without_call.saturating_sub(1);
             self.give(at, owner);
         }

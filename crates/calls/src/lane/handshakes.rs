@@ -24,6 +24,7 @@ mod content {
     pub const ALERT: u8 = 21;
     pub const HANDSHAKE: u8 = 22;
 }
+const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
 const FATAL: u8 = 2;
 
@@ -47,6 +48,8 @@ pub struct Handshake {
     pub packet: u64,
     /// The server said hello, or one side changed to ciphers: it goes on.
     pub answered: bool,
+    /// Both sides began.
+    pub by_both: bool,
     /// Times that the server said hello.
     hellos: u8,
     /// Each side changed to ciphers.
@@ -78,6 +81,7 @@ impl Handshake {
                     self.answered = true;
                     self.hellos = self.hellos.saturating_add(1);
                 }
+                (content::HANDSHAKE, [CLIENT_HELLO, ..]) if is_clear => self.by_both |= from != self.client,
                 (content::CHANGE_CIPHER_SPEC, _) => self.cipher(from),
                 (content::HANDSHAKE, _) if !is_clear => self.cipher(from),
                 (content::ALERT, [FATAL, why, ..]) if is_clear && length == 2 => {
@@ -117,6 +121,7 @@ impl Handshakes {
             last_ns: at_ns,
             packet,
             answered: false,
+            by_both: false,
             hellos: 0,
             ciphered: [false; 2],
             alert: None,

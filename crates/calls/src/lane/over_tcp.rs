@@ -1,7 +1,7 @@
 //! Streams over TCP (RFC 4571, RFC 8656): what of them the capture lacks, it lost itself, as TCP loses nothing.
 
 use super::{Begun, Carried, Carrier, Key, Lane, MediaPacket, reports};
-use crate::media::Reassembled;
+use crate::media::{OfTcp, Reassembled};
 use hashbrown::HashMap;
 use trunkline_wire::{Endpoint, rtcp, rtp};
 
@@ -72,7 +72,11 @@ impl Lane {
         let Reassembled { at_ns, offset, file, datagram, octets, tcp } = r;
         let packet =
             MediaPacket { at_ns: *at_ns, number, offset: *offset, file: *file, datagram, payload: octets.as_slice() };
-        let Some(gaps) = *tcp else { return self.rtp(&packet) };
+        let gaps = match *tcp {
+            None => return self.rtp(&packet),
+            Some(OfTcp::Message(gaps)) => gaps,
+            Some(vain) => return self.in_vain(&packet, vain == OfTcp::Refused),
+        };
         self.aside.get_or_insert_default().over_tcp.gaps = Some(gaps);
         if rtcp::looks_like_rtcp(octets) {
             reports::take(self, &packet, 0);

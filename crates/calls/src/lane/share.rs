@@ -36,6 +36,7 @@ impl Lane {
             let mut finished = tracked.finished();
             if let Some(aside) = self.aside.as_deref() {
                 finished.stream.encrypted |= aside.secures(tracked);
+                finished.evidence.turn = aside.in_turn(&tracked.key);
                 finished.evidence.tcp = aside.over_tcp.of(&tracked.key);
             }
             self.output.shared.extend(Shared::new((serial, sender), &finished));

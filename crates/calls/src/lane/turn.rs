@@ -18,6 +18,9 @@ pub const TURN_FLOWS_MAX: usize = 1 << 13;
 /// Channels of one flow; what further ones carry goes between client and server.
 const CHANNELS_MAX: usize = 64;
 
+/// Ports of TURN (RFC 8656 section 18), and those of the web, which firewalls let through.
+const SERVER_PORTS: [u16; 4] = [3478, 5349, 443, 80];
+
 /// Flows between clients and TURN servers.
 #[derive(Debug, Default)]
 pub struct Turn {
@@ -49,6 +52,8 @@ pub struct Inside<'a> {
     pub from: Endpoint,
     /// Whom it is sent to.
     pub to: Endpoint,
+    /// The client sends it, or is taken for the one that does.
+    pub up: bool,
     /// What was captured of it.
     pub octets: &'a [u8],
     /// Its length on the wire.
@@ -65,8 +70,8 @@ impl Turn {
     /// Takes a datagram of TURN; gives what it carries.
     pub fn take<'a>(&mut self, datagram: &Datagram, octets: &'a [u8]) -> Option<Inside<'a>> {
         if let Some((number, inside, wire)) = channel_data(datagram, octets) {
-            let [from, to] = self.flow(datagram).carried(number, datagram.from(), datagram.to());
-            return Some(Inside { from, to, octets: inside, wire });
+            let ([from, to], up) = self.flow(datagram).carried(number, datagram.from(), datagram.to());
+            return Some(Inside { from, to, up, octets: inside, wire });
         }
         let message = Message::new(datagram, octets)?;
         match (message.method, message.class) {
@@ -120,7 +125,7 @@ impl Turn {
         let known = self.flows.get(&ends(datagram)).and_then(|flow| flow.relayed);
         let (near, far) = (known.unwrap_or(client), message.address(attribute::XOR_PEER_ADDRESS).unwrap_or(server));
         let (from, to) = if sends { (near, far) } else { (far, near) };
-        Some(Inside { from, to, octets, wire })
+        Some(Inside { from, to, up: sends, octets, wire })
     }
 }
 
@@ -137,16 +142,18 @@ impl Flow {
         self.channels.get_mut(at)
     }
 
-    /// Between which endpoints goes what `from` sends to `to` on a channel.
-    fn carried(&mut self, number: u16, from: Endpoint, to: Endpoint) -> [Endpoint; 2] {
-        // Where nothing was seen of who asks, who sends first stands for the client.
-        let client = self.client.unwrap_or(from);
+    /// Between which endpoints goes what `from` sends to `to` on a channel, and whether the client sends it.
+    fn carried(&mut self, number: u16, from: Endpoint, to: Endpoint) -> ([Endpoint; 2], bool) {
+        // Where nothing was seen of who asks, who sends first stands for the client, unless its port is a server's.
+        let is_server = |end: Endpoint| SERVER_PORTS.contains(&end.port);
+        let guess = if is_server(from) && !is_server(to) { to } else { from };
+        let client = self.client.unwrap_or(guess);
         let server = if client == from { to } else { from };
         let near = self.relayed.unwrap_or(client);
-        let Some(channel) = self.channel(number) else { return [from, to] };
+        let Some(channel) = self.channel(number) else { return ([from, to], client == from) };
         let peer = channel.peer.unwrap_or(server);
         let (end, way) = *channel.carried.get_or_insert((client, [near, peer]));
-        if end == from { way } else { [way[1], way[0]] }
+        if end == from { (way, true) } else { ([way[1], way[0]], false) }
     }
 }
 
@@ -229,6 +236,9 @@ mod tests {
         let (client, server) = (end("192.0.2.1:51000"), end("203.0.113.9:3478"));
         let peer = Endpoint::new(Address::v4([198, 51, 100, 7]), 4000);
         let mut turn = Turn::default();
+        assert!([(server, client, false), (client, server, true)].iter().all(|(from, to, up)| {
+            turn.take(&datagram(*from, *to, CHANNEL), CHANNEL).is_some_and(|inside| inside.up == *up)
+        }));
         let carried = |turn: &mut Turn, from, to| way(turn, from, to, CHANNEL).map(|(from, to, _)| (from, to));
         assert_eq!(carried(&mut turn, server, client), Some((server, client)));
         let bind = message(0x0009, &[attribute(0x000c, &[0x40, 7, 0, 0]), xored(0x0012, peer)]);

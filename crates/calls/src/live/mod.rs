@@ -22,7 +22,7 @@ pub use gather::{Gatherer, Totals};
 pub use owner::{Owned, Owner, OwnerCounters};
 
 use crate::clock::Leap;
-use crate::media::Numbered;
+use crate::media::{Numbered, OfTcp};
 use crate::pipeline::DecodeCounters;
 use trunkline_capture::CaptureLoss;
 use trunkline_wire::icmp::Unreachable;
@@ -90,8 +90,8 @@ pub enum What {
     Reassembled {
         /// Addresses and ports, and the payload's lengths.
         datagram: Datagram,
-        /// Over TCP: places before it in its direction at which the capture lacks messages.
-        tcp: Option<u32>,
+        /// How it came over TCP; none if it did not.
+        tcp: Option<OfTcp>,
     },
     /// A packet did not arrive, by ICMP.
     Unreachable(Unreachable),

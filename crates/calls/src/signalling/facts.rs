@@ -2,6 +2,7 @@
 
 use super::troubles::{Credentials, Troubles};
 use smallvec::SmallVec;
+use trunkline_wire::sdp::Setup;
 use trunkline_wire::sip::Method;
 use trunkline_wire::{Address, Endpoint};
 
@@ -10,6 +11,8 @@ use trunkline_wire::{Address, Endpoint};
 pub struct PartyMedia {
     /// Where it wants to receive audio, as its last SDP said; none if it sent no SDP.
     pub endpoint: Option<Endpoint>,
+    /// That is a guess: its SDP has a name for an address, and this is the host that the SDP came from.
+    pub by_name: bool,
     /// Where the signalling with that SDP came from.
     pub signalled_from: Address,
     /// Payload types of all media that its SDP named, a bit each.
@@ -29,6 +32,8 @@ pub struct PartyMedia {
     pub fax: bool,
     /// It asked for media inside TLS, which cannot be read.
     pub over_tls: bool,
+    /// It asked for audio at an address of a relay of TURN.
+    pub at_relay: bool,
 }
 
 impl PartyMedia {
@@ -51,6 +56,8 @@ pub struct Said {
     pub fax: bool,
     /// It has a part in ICE, so that media may go to other addresses than these (RFC 8445).
     pub ice: bool,
+    /// Who is to begin the DTLS handshake that agrees on keys.
+    pub setup: Option<Setup>,
 }
 
 /// What holds about audio from a time on, between two hosts.
@@ -62,6 +69,8 @@ pub struct Change {
     pub hosts: [Address; 2],
     /// Caller and callee.
     pub parties: [Said; 2],
+    /// Which of them answered.
+    pub by: usize,
 }
 
 /// What verdicts want to know of the signalling.

@@ -54,6 +54,7 @@ struct Section {
     direction: sdp::Direction,
     /// It has a part in ICE.
     ice: bool,
+    setup: Option<sdp::Setup>,
     /// Its name for the checks of ICE, see [`ice_name`].
     ice_name: Option<u64>,
     /// None if it is not RTP.
@@ -149,8 +150,9 @@ impl PayloadMaps {
             self.sections.clear();
         }
         let (payload_types, direction) = (payload_types(media), media.direction);
-        let (text, remark, ice) = (outline.section.into(), remark.into(), has_ice(media));
-        let section = Section { text, remark, payload_types, direction, ice, ice_name: name_of(media), rtp };
+        let (text, remark) = (outline.section.into(), remark.into());
+        let (ice, ice_name, setup) = (has_ice(media), name_of(media), setup_of(media));
+        let section = Section { text, remark, payload_types, direction, ice, setup, ice_name, rtp };
         self.sections.insert(self.hash(outline.section), Arc::new(section));
     }
 
@@ -237,12 +239,13 @@ impl Offer<'_> {
         remark.push_str(&section.remark);
         self.note_refusal(call, false);
         let trickles = endpoint.port == TRICKLES && section.ice;
-        let audio =
-            Audio { index: 0, endpoint: Some(endpoint), direction: section.direction, trickles, ice: section.ice };
+        let Section { direction, ice, setup, .. } = *section;
+        let endpoint = Some(endpoint);
+        let audio = Audio { index: 0, endpoint, by_name: false, direction, trickles, ice, setup };
         let Some(rtp) = &section.rtp else { return self.note_audio(call, &[audio], false) };
         self.negotiate(call, maps, &[Read::new(rtp.kind, section.payload_types, &rtp.payloads)]);
         self.note_audio(call, &[audio], false);
-        for end in own_endpoints(Some(endpoint), self.from) {
+        for end in own_endpoints(endpoint, self.from) {
             self.tell(call, end, rtp, notices);
         }
         self.tell_names(call, section.ice_name, notices);
@@ -269,9 +272,11 @@ impl Offer<'_> {
         self.negotiate(call, maps, &offered);
         self.note_refusal(call, !session.media.is_empty() && session.media.iter().all(|media| media.port == 0));
         let fax = self.note_fax(call, session);
-        call.facts.parties[self.side()].over_tls |= session.media.iter().any(is_over_tls);
+        let own = &mut call.facts.parties[self.side()];
+        own.over_tls |= session.media.iter().any(is_over_tls);
+        own.at_relay |= session.media.iter().any(is_at_relay);
         let audio = session.media.iter().enumerate().filter(|(_, m)| m.kind == sdp::Kind::Audio);
-        let audio: SmallVec<[Audio; 1]> = audio.map(|(index, media)| Audio::of(index, media)).collect();
+        let audio: SmallVec<[Audio; 1]> = audio.map(|(index, media)| Audio::of(index, media, self.from)).collect();
         self.note_audio(call, &audio, fax);
         self.announce_sections(session, &sections, call, maps, notices);
     }
@@ -444,8 +449,19 @@ fn endpoints(media: &sdp::Media<'_>, from: &Incoming<'_>) -> impl Iterator<Item 
     let candidates = media.candidates.iter().filter(|c| c.component == 1 && (c.udp || c.tcp));
     let candidates: Vec<MediaEnd> =
         candidates.flat_map(|c| [c.endpoint(), c.related]).flatten().map(MediaEnd::said).collect();
-    let own = media.rtp().filter(|own| own.port != TRICKLES || !media.is_over_tcp());
-    own_endpoints(own, from).chain(candidates)
+    let own = media.rtp().map(|own| match own.port {
+        TRICKLES if media.is_over_tcp() => Endpoint { port: 0, ..own },
+        _ => own,
+    });
+    let named = by_name(media, from).map(|endpoint| MediaEnd { endpoint, guessed: true });
+    own_endpoints(own, from).chain(named).chain(candidates)
+}
+
+/// Where a description whose `c=` is a name may want its media: nobody asks for names here, and most name the host that
+/// they come from.
+fn by_name(media: &sdp::Media<'_>, from: &Incoming<'_>) -> Option<Endpoint> {
+    let is_name = media.connection.is_some_and(|c| c.address.is_none() && !c.host.is_empty());
+    (is_name && media.port != 0 && media.port != TRICKLES).then(|| Endpoint::new(from.src.address, media.port))
 }
 
 /// Where RTP may come to, or from.
@@ -494,9 +510,22 @@ fn name_of(media: &sdp::Media<'_>) -> Option<u64> {
     (!media.ice_ufrag.is_empty()).then(|| ice_name(media.ice_ufrag))
 }
 
+/// Who is to begin the DTLS handshake about its keys; none where there is to be no such one.
+fn setup_of(media: &sdp::Media<'_>) -> Option<sdp::Setup> {
+    let by_dtls = media.security.fingerprint || media.proto == sdp::Proto::DtlsSrtp;
+    media.security.setup.filter(|_| by_dtls)
+}
+
 /// Whether media is asked for inside TLS (RFC 4572), where it cannot be read.
 fn is_over_tls(media: &sdp::Media<'_>) -> bool {
     media.port != 0 && media.proto_text.starts_with(b"TCP/TLS/")
+}
+
+/// Whether audio is asked for at an address that is one of a relay (RFC 8839 section 4.2.1.2).
+fn is_at_relay(media: &sdp::Media<'_>) -> bool {
+    let own = media.rtp().filter(|_| media.kind == sdp::Kind::Audio);
+    let of_relay = |c: &sdp::Candidate<'_>| c.kind == sdp::CandidateKind::Relay && c.endpoint() == own;
+    own.is_some() && media.candidates.iter().any(of_relay)
 }
 
 /// The port of a section whose addresses are still to come (RFC 8840 section 4.1.1), and of one whose maker connects
@@ -510,18 +539,22 @@ pub struct Audio {
     pub index: usize,
     /// Where its sender wants to receive it; none if it is refused.
     pub endpoint: Option<Endpoint>,
+    /// That is a guess: see [`by_name`].
+    by_name: bool,
     direction: sdp::Direction,
     /// Its addresses are still to come (RFC 8840 section 4.1.1): `0.0.0.0:9` is no hold.
     trickles: bool,
     /// It has a part in ICE.
     ice: bool,
+    setup: Option<sdp::Setup>,
 }
 
 impl Audio {
-    fn of(index: usize, media: &sdp::Media<'_>) -> Audio {
-        let ice = has_ice(media);
+    fn of(index: usize, media: &sdp::Media<'_>, from: &Incoming<'_>) -> Audio {
+        let (ice, setup, named) = (has_ice(media), setup_of(media), by_name(media, from));
         let trickles = media.port == TRICKLES && ice;
-        Audio { index, endpoint: media.rtp(), direction: media.direction, trickles, ice }
+        let (endpoint, direction) = (media.rtp().or(named), media.direction);
+        Audio { index, endpoint, by_name: named.is_some(), direction, trickles, ice, setup }
     }
 
     /// Nothing is to be sent there: hold as RFC 2543 has it.
@@ -538,6 +571,7 @@ impl Audio {
             receives: receives && is_used,
             ice: self.ice,
             fax: false,
+            setup: self.setup,
         }
     }
 
@@ -545,6 +579,7 @@ impl Audio {
         let Some(endpoint) = self.endpoint else { return };
         party.endpoint = Some(endpoint);
         party.signalled_from = signalled_from;
+        party.by_name = self.by_name;
         let nowhere = self.is_nowhere();
         party.sends |= self.direction.sends() && !nowhere;
         party.receives |= self.direction.receives() && !nowhere;

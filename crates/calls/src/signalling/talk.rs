@@ -82,14 +82,16 @@ impl Talk {
         hop.agreed[party] = Some(said);
         hop.agreed[1 - party] = other.or(hop.agreed[1 - party]);
         let [Some(caller), Some(callee)] = hop.agreed else { return true };
-        if was == hop.agreed {
+        // Who begins a handshake is chosen anew each time (RFC 8842 section 5.5), and says nothing of what is heard.
+        let heard = |said: Option<Said>| said.map(|said| Said { setup: None, ..said });
+        if was.map(heard) == hop.agreed.map(heard) {
             return true;
         }
         if changes.len() >= CHANGES_PER_CALL_MAX {
             return false;
         }
         let hosts = if party == 0 { [src, dst] } else { [dst, src] };
-        changes.push(Change { at_ns, hosts, parties: [caller, callee] });
+        changes.push(Change { at_ns, hosts, parties: [caller, callee], by: party });
         true
     }
 }

@@ -82,6 +82,14 @@ impl Frames {
         self.framing
     }
 
+    /// Learns the channels of the other direction, if it is not known where a message begins in this one: both use the
+    /// same ones (RFC 8656 section 12).
+    pub fn learn(&mut self, other: &Frames) {
+        if self.lost && self.framing == Framing::Turn && self.known != other.known {
+            self.known.clone_from(&other.known);
+        }
+    }
+
     /// Takes the next octets.
     pub fn push(&mut self, octets: &[u8], sink: &mut impl FnMut(Frame<'_>)) {
         let skipped = self.skip.min(octets.len());
@@ -210,11 +218,18 @@ impl Frames {
         let Head::Frame { from, length, .. } = head(self.framing, octets) else { return false };
         let inside = octets.get(from..).unwrap_or_default();
         let known = |number: Option<u32>| number.is_some_and(|n| self.known.contains(&n));
-        match (self.framing, inside.first()) {
+        match (self.framing, inside) {
             _ if length == 0 => false,
-            (_, Some(0..=3)) => true,
-            (Framing::Turn, _) => known(channel_of(inside)),
-            (Framing::Length, Some(20..=63)) => is_record(inside, length),
+            (_, [0..=3, ..]) => true,
+            (Framing::Turn, [_, _, _, _, media @ ..]) => {
+                let number = channel_of(inside);
+                // RFC 7983.
+                let is_media = matches!(media.first(), None | Some(0..=3 | 20..=63 | 128..=191));
+                let ends_here = media.len() == length - 4 && (is_rtp(media) || rtcp::looks_like_rtcp(media));
+                number.is_some() && (known(number) && is_media || ends_here)
+            }
+            (Framing::Turn, _) => false,
+            (Framing::Length, [20..=63, ..]) => is_record(inside, length),
             (Framing::Length, _) if rtcp::looks_like_rtcp(inside) => {
                 known(be32(inside, 4)) || is_report(inside, length) && inside.len() == length
             }

@@ -6,6 +6,8 @@ use super::framed::{Framing, Sniffed, sniff, sniff_within};
 /// Octets of one direction that are kept while it is not known what they are: two frames, however long, and the
 /// beginning of a third.
 const KEPT_OCTETS_MAX: usize = (2 << 16) + 64;
+/// Octets from the midst of a connection that are looked at anew with the next ones: two messages of usual speech.
+const RECENT_OCTETS: usize = 512;
 /// Segments of a connection whose beginning was not seen after which it is no media.
 const SEGMENTS_MAX: u8 = 16;
 
@@ -28,6 +30,21 @@ struct Way {
     joined: Vec<u8>,
     /// What is kept is not the beginning of the connection.
     is_later: bool,
+}
+
+impl Way {
+    /// Forgets what tells nothing, but for the last that came: a message may begin in it.
+    fn forget(&mut self) {
+        let octets = |piece: &Piece| piece.octets.as_ref().map_or(RECENT_OCTETS + 1, |octets| octets.len());
+        let mut sum = 0;
+        let recent = self.kept.iter().rev().take_while(|piece| {
+            sum += octets(piece);
+            sum <= RECENT_OCTETS
+        });
+        self.kept.drain(..self.kept.len() - recent.count());
+        self.joined.clear();
+        self.joined.extend(self.kept.iter().flat_map(|piece| piece.octets.as_deref().unwrap_or_default()));
+    }
 }
 
 /// What is known of a connection.
@@ -85,7 +102,7 @@ impl Probe {
         if let Some((begin, framing)) = sniff_within(&way.joined) {
             return self.media(framing, at, begin);
         }
-        (way.kept, way.joined) = (Vec::new(), Vec::new());
+        way.forget();
         self.go_on()
     }
 

@@ -3,6 +3,7 @@
 use super::Place;
 use super::framed::{Frame, Frames, Framing};
 use super::probe::{Found, Piece, Probe};
+use crate::media::OfTcp;
 use crate::signalling::Incoming;
 use crate::transport::TakeMessages;
 use trunkline_wire::sip::stream::{Counts, Framed, Splitter, Verdict};
@@ -100,7 +101,18 @@ pub struct Streams {
     /// Of each place in the table, the generation of the connection whose beginning was seen, plus one.
     begun: Vec<u32>,
     media: Media,
+    vain: Option<Vain>,
     counters: StreamCounters,
+}
+
+/// Who asked whom for a connection in vain.
+type Vain = (Endpoint, Endpoint, OfTcp);
+
+/// A segment that refuses a connection: it is about a SYN, and nothing else was sent before it (RFC 9293 section
+/// 3.10.7.1).
+fn refuses(header: &TcpHeader, payload: &[u8]) -> bool {
+    const REFUSED: u8 = tcp::RST | tcp::ACK;
+    header.flags & (REFUSED | tcp::SYN) == REFUSED && header.seq == 0 && payload.is_empty()
 }
 
 impl Streams {
@@ -122,11 +134,18 @@ impl Streams {
             fresh: header.flags & tcp::SYN != 0,
         };
         let mut sink = |event: Event<'_, Place>| table.take(&event, taker);
+        if refuses(header, payload) {
+            self.vain = Some((datagram.to(), datagram.from(), OfTcp::Refused));
+        }
         let Some(id) = self.connections.push(at_ns, place, datagram, header, payload, &mut sink) else { return };
         if header.flags & tcp::SYN != 0 {
             let at = id.index as usize;
             self.begun.resize(self.begun.len().max(at + 1), 0);
-            self.begun[at] = id.generation.wrapping_add(1);
+            let begun = id.generation.wrapping_add(1);
+            if header.flags & tcp::ACK == 0 && self.begun[at] == begun {
+                self.vain = Some((datagram.from(), datagram.to(), OfTcp::Unanswered));
+            }
+            self.begun[at] = begun;
         }
         let Some(slot) = self.conversations.get_mut(id.index as usize) else { return };
         let known = slot.as_ref().filter(|c| c.generation == id.generation);
@@ -142,6 +161,11 @@ impl Streams {
     /// Messages of media since the last call.
     pub fn take_media(&mut self) -> Vec<Message> {
         core::mem::take(&mut self.media.messages)
+    }
+
+    /// A connection that the last segment asks for once more, or refuses.
+    pub fn take_vain(&mut self) -> Option<Vain> {
+        self.vain.take()
     }
 
     /// Whether media could not be read since the last call, and how it is framed.
@@ -234,7 +258,12 @@ impl Conversation {
             What::End(_) => Err(0),
         };
         let (ways, probe) = match &mut self.carries {
-            Carries::Media(ways) => return media.take(&mut ways[at], event, (event.at_ns, event.tag), piece()),
+            Carries::Media(ways) => {
+                let [forward, backward] = ways.as_mut();
+                let (own, other) = if at == 0 { (forward, backward) } else { (backward, forward) };
+                own.learn(other);
+                return media.take(own, event, (event.at_ns, event.tag), piece());
+            }
             Carries::Messages { ways, probe } => (ways, probe),
         };
         let mut sink = |framed: Framed<'_, Place>| hand_over(event, &framed, taker);
@@ -301,9 +330,17 @@ impl Media {
         counters.media += 1;
         let own = usize::from(event.direction == Direction::Backward);
         let mut frames = Box::new(kept.each_ref().map(|(_, begins)| Frames::new(framing, *begins)));
-        for (at, (kept, _)) in kept.into_iter().enumerate() {
+        // What is found first tells of the other one, if the beginning of that is not known.
+        let order = if kept[1 - own].1 { [0, 1] } else { [own, 1 - own] };
+        for at in order {
+            let [forward, backward] = frames.as_mut();
+            if at == 0 {
+                forward.learn(backward)
+            } else {
+                backward.learn(forward)
+            }
             let (from, to) = if at == own { (event.from, event.to) } else { (event.to, event.from) };
-            for piece in &kept {
+            for piece in &kept[at].0 {
                 let about = Event { from, to, ..*event };
                 let octets = piece.octets.as_deref().map_err(|missing| *missing);
                 self.take(&mut frames[at], &about, (piece.at_ns, piece.place), octets);

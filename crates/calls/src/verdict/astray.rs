@@ -2,7 +2,7 @@
 
 use super::audio::{self, HEARD_MIN, PARTIES, role, sdp_packets};
 use super::talk;
-use super::{Case, seconds, verdict};
+use super::{Case, ice, seconds, verdict};
 use trunkline_store::row::{Stream, Verdict};
 
 /// Audio of a party, without what came before the answer alone.
@@ -92,6 +92,10 @@ pub fn media_left(case: &Case<'_>) -> Option<Verdict> {
     // Both were heard here before.
     let was_here = |party: usize| talk::streams(case, party).next().is_some();
     if goes_on(0) || goes_on(1) || !was_here(0) || !was_here(1) || case.tap.elsewhere != [0; 2] {
+        return None;
+    }
+    // Where they look for a way in vain at this tap, nothing goes by another one.
+    if ice::lost_way(case, moved.from_ns).is_some() {
         return None;
     }
     let ends = last.each_ref().map(|w| w.asked().map_or_else(String::new, |e| e.to_string()));

@@ -75,6 +75,9 @@ pub fn media_not_captured(case: &Case<'_>) -> Option<Verdict> {
     let talk = talk_ns(case)?;
     let nothing = "Nothing is known about its audio.";
     if is_silent(case, talk) && audio_packets(case) == 0 {
+        if let Some(relay) = hidden_relay(case) {
+            return verdict("media-not-captured", format!("{relay} {nothing}"), sdp_packets(case));
+        }
         let aside = (0..2).find(|party| !case.tap.passes[*party])?;
         let of = case.facts.parties[aside].endpoint?.address;
         let who = role(PARTIES[aside]);
@@ -92,6 +95,22 @@ pub fn media_not_captured(case: &Case<'_>) -> Option<Verdict> {
         role(PARTIES[silent])
     );
     verdict("media-not-captured", text, sdp_packets(case))
+}
+
+/// A relay of TURN of which nothing was seen: no media, and no check of ICE on any way of the call. Its client may
+/// reach it inside TLS, and its other leg need not leave its network.
+fn hidden_relay(case: &Case<'_>) -> Option<String> {
+    let beside = &case.tap.beside;
+    if beside.checks.any() || beside.handshake.is_some() {
+        return None;
+    }
+    let party = (0..2).find(|party| case.facts.parties[*party].at_relay)?;
+    Some(format!(
+        "Media of the call was not captured: the {} asks for audio at {}, a relay of TURN, and nothing from or to it \
+         passes this tap outside of TLS.",
+        role(PARTIES[party]),
+        case.facts.parties[party].endpoint?
+    ))
 }
 
 /// No media of any call was seen: nothing is said about this one. All that its signalling shows goes before.
@@ -114,6 +133,7 @@ pub fn no_audio(case: &Case<'_>) -> Option<Verdict> {
     let mut why: Vec<String> = [0, 1].iter().filter_map(|p| nat(case, *p)).collect();
     if why.is_empty() {
         why = [0, 1].map(|p| target(case, p)).to_vec();
+        why.dedup();
     }
     let seen = match all {
         0 => "no RTP was seen in either direction".to_owned(),
@@ -418,7 +438,9 @@ pub(super) fn is_video(evidence: Option<&Evidence>) -> bool {
 /// The party negotiated audio, and neither fax nor hold explains silence.
 pub(super) fn audio_expected(case: &Case<'_>, party: usize) -> bool {
     let media = &case.facts.parties[party];
-    media.endpoint.is_some()
+    // What was guessed of a name holds if anything is sent there, or comes from there.
+    let is_seen = |end| case.call.streams.iter().any(|s| s.src == end || s.dst == end);
+    media.endpoint.is_some_and(|end| !media.by_name || is_seen(end))
         && match talk::to_be_heard_ns(case, 1 - party) {
             Some(talk_ns) => talk_ns >= TALK_MIN_NS,
             None => !case.facts.parties.iter().any(|p| p.held || p.fax),
@@ -444,7 +466,11 @@ fn nat(case: &Case<'_>, party: usize) -> Option<String> {
 }
 
 fn target(case: &Case<'_>, party: usize) -> String {
-    match case.facts.parties[party].endpoint {
+    let [own, other] = [party, 1 - party].map(|party| case.facts.parties[party].endpoint);
+    match own {
+        Some(endpoint) if own == other => {
+            format!("The SDP of both sides asks for audio at {endpoint}: one of them repeats the address of the other.")
+        }
         Some(endpoint) => format!("The {} asked for audio at {endpoint}.", role(PARTIES[party])),
         None => String::new(),
     }

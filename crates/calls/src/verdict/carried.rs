@@ -1,9 +1,10 @@
 //! Media that goes in another way than as RTP over UDP, and is not known to be this call's: over TCP or inside TURN
-//! between addresses that no SDP names, or inside TLS.
+//! between addresses that no SDP names, inside TLS, or between ports that no SDP names.
 
 use super::audio::{PARTIES, audio_expected, audio_packets, role, sdp_packets, silent_side, talk_ns};
 use super::{Case, verdict};
-use crate::lane::Carrier;
+use crate::lane::{Carrier, Stray};
+use crate::signalling::PartyMedia;
 use trunkline_store::row::Verdict;
 
 /// No audio was seen, of the call or of one side, and media of that side may have gone in a way that is not analysed:
@@ -38,6 +39,18 @@ fn way(case: &Case<'_>, party: usize) -> Option<String> {
             "RTP of its host ({}) was seen inside TURN, and it is not known to which call it belongs",
             of.address
         )),
-        None => None,
+        None => stray(case, party).map(|stray| {
+            format!(
+                "RTP of its host was seen from {} to {}, which no SDP names, as if address translation changed the ports \
+                 of both sides, and it is not known to which call it belongs",
+                stray.from, stray.to
+            )
+        }),
     }
+}
+
+/// A stream from a host of a party to one of the other on ports that no call names, where a translator is known to be
+/// between: other hosts have streams of other calls whose signalling was not seen.
+pub(super) fn stray(case: &Case<'_>, party: usize) -> Option<Stray> {
+    case.tap.beside.strays[party].filter(|_| case.facts.parties.iter().any(PartyMedia::behind_nat))
 }

@@ -2,7 +2,7 @@
 
 use super::audio::{self, HEARD_MIN, PARTIES, audio_expected, role, sdp_packets};
 use super::{Case, seconds, talk, verdict};
-use crate::ledger::Evidence;
+use crate::ledger::{Evidence, InTurn};
 use trunkline_store::row::{Stream, Verdict};
 
 /// Audio of a party after the answer, with what is known of it besides.
@@ -17,10 +17,11 @@ fn sent<'a>(case: &'a Case<'_>, party: usize) -> impl Iterator<Item = (&'a Strea
 /// What goes to a relay for its client, and what the client sends through it: nothing of the former comes to the
 /// client inside TURN.
 fn withheld<'a>(case: &'a Case<'_>, listener: usize) -> Option<[&'a Stream; 2]> {
-    let (own, _) = sent(case, listener).find(|(s, e)| e.in_turn && s.packets >= HEARD_MIN)?;
+    let (own, _) = sent(case, listener).find(|(s, e)| e.turn == InTurn::Up && s.packets >= HEARD_MIN)?;
     let mut to_relay = sent(case, 1 - listener).filter(|(s, _)| s.dst == own.src);
-    let inside: u64 = to_relay.clone().filter(|(_, e)| e.in_turn).map(|(s, _)| s.packets).sum();
-    let (stream, _) = to_relay.find(|(s, e)| !e.in_turn && s.packets >= HEARD_MIN)?;
+    let inside: u64 = to_relay.clone().filter(|(_, e)| e.turn == InTurn::Down).map(|(s, _)| s.packets).sum();
+    // Outside of TURN, or inside on the way to the relay of the other one.
+    let (stream, _) = to_relay.find(|(s, e)| e.turn != InTurn::Down && s.packets >= HEARD_MIN)?;
     (inside < HEARD_MIN).then_some([stream, own])
 }
 

@@ -4,12 +4,14 @@
 //! What is to be heard when is told by what was agreed ([`crate::signalling::Change`]), what was heard by the streams
 //! ([`crate::stream::Sound`]).
 
+mod hearing;
+
 use super::audio::{self, PARTIES, role};
-use super::{Case, seconds, verdict};
-use crate::ledger::FAX;
-use crate::limits::STREAMS_PER_CALL_MAX;
+use super::{Case, ice, seconds, verdict};
+use crate::ledger::{Evidence, FAX};
 use crate::signalling::{Change, Said};
 use crate::stream::Sound;
+use hearing::Hearing;
 use smallvec::SmallVec;
 use trunkline_store::row::{Direction, Stream, Verdict};
 use trunkline_wire::{Address, Endpoint};
@@ -173,9 +175,14 @@ pub fn to_be_heard_ns(case: &Case<'_>, listener: usize) -> Option<i64> {
 
 /// Audio streams of a party.
 pub(super) fn streams<'a>(case: &'a Case<'_>, party: usize) -> impl Iterator<Item = (&'a Stream, &'a Sound)> + use<'a> {
+    known(case, party).map(|(s, e)| (s, &e.sound))
+}
+
+/// The same, each with all that is known of it.
+fn known<'a>(case: &'a Case<'_>, party: usize) -> impl Iterator<Item = (&'a Stream, &'a Evidence)> + use<'a> {
     let all = case.call.streams.iter().zip(case.evidence);
     let audio = all.filter(move |(s, e)| s.direction == PARTIES[party] && !audio::is_video(Some(e)) && s.codec != FAX);
-    audio.map(|(s, e)| (s, &e.sound)).filter(|(s, sound)| s.packets > sound.empty)
+    audio.filter(|(s, e)| s.packets > e.sound.empty)
 }
 
 /// The last time in which a party is to hear the other one; none if it is not known, or ends before the call.
@@ -215,133 +222,6 @@ impl Window {
     /// Packets were on their way to the old address when it changed.
     pub(super) fn settled_ns(&self) -> i64 {
         self.from_ns.saturating_add(if self.begins == Begins::Move { MOVING_NS } else { 0 })
-    }
-}
-
-/// A listener with all that is known of what it was to hear.
-struct Hearing<'a> {
-    case: &'a Case<'a>,
-    listener: usize,
-    windows: Windows,
-}
-
-impl<'a> Hearing<'a> {
-    /// None where too little is known to say when something was heard.
-    fn of(case: &'a Case<'a>, listener: usize) -> Option<Self> {
-        let (tap, speaker) = (case.tap, 1 - listener);
-        let whole = case.evidence.len() == case.call.streams.len() && case.call.streams.len() < STREAMS_PER_CALL_MAX;
-        let is_elsewhere = tap.elsewhere[speaker] > 0 || tap.one_sided[speaker];
-        // Of nothing at all no rule says when it was heard.
-        if !case.media_seen || !whole || is_elsewhere || audio::is_bare(case) {
-            return None;
-        }
-        let mut windows = windows(case, listener)?;
-        for window in &mut windows {
-            let settled_ns = window.settled_ns();
-            // Who still sends from there listens there.
-            let stays = |left: &Endpoint| {
-                streams(case, listener).any(|(s, sound)| s.src == *left && sound.last_ns > settled_ns)
-            };
-            window.left.retain(|left| !stays(left));
-        }
-        Some(Hearing { case, listener, windows })
-    }
-
-    fn speaker(&self) -> usize {
-        1 - self.listener
-    }
-
-    /// When the speaker was last heard.
-    fn last_heard(&self) -> Option<i64> {
-        let last = |w: &Window| {
-            let arriving = streams(self.case, self.speaker()).filter(|(s, _)| w.arrives(s));
-            arriving.filter_map(|(_, sound)| sound.last_within(w.from_ns, w.to_ns)).max()
-        };
-        self.windows.iter().filter_map(last).max()
-    }
-
-    /// When the speaker was first heard in a window, if that was not at its beginning.
-    fn first_heard(&self, window: &Window) -> Option<i64> {
-        let arriving = streams(self.case, self.speaker()).filter(|(s, _)| window.arrives(s));
-        // The end of a ringing tone may come after the answer.
-        let from_ns = window.from_ns.saturating_add(MOVING_NS).min(window.to_ns);
-        let first = arriving.filter_map(|(_, sound)| sound.first_within(from_ns, window.to_ns)).min();
-        first.filter(|first| *first > from_ns)
-    }
-
-    /// For how long the speaker was not heard up to the end, though it should have been.
-    fn silent_ns(&self) -> i64 {
-        let last = self.last_heard().unwrap_or(i64::MIN);
-        self.windows.iter().map(|w| (w.to_ns - w.from_ns.max(last)).max(0)).sum()
-    }
-
-    /// The speaker sends nothing while nobody speaks: comfort noise shows it, or a pause after which it goes on.
-    fn suppresses(&self) -> bool {
-        // A ringing tone that ends when the call is answered is no pause of the talk.
-        let within = |(from, to): &(i64, i64)| {
-            self.windows.iter().any(|w| w.from_ns.saturating_add(MOVING_NS) <= *from && *to <= w.to_ns)
-        };
-        streams(self.case, self.speaker()).any(|(stream, sound)| {
-            stream.comfort_noise > 0 || sound.pauses_not_kept > 0 || sound.pauses.iter().any(within)
-        })
-    }
-
-    /// The last that the speaker sent says that silence follows (RFC 3389 section 4, G.729 annex B): then nothing is
-    /// sent until somebody speaks, however long that takes.
-    fn announces_silence(&self) -> bool {
-        let last = streams(self.case, self.speaker()).max_by_key(|(_, sound)| sound.last_ns);
-        last.is_some_and(|(_, sound)| sound.ends_quiet)
-    }
-
-    /// The speaker is a server that was heard in its turn and sends no more than came by: it records, or waits for
-    /// digits or for somebody to speak.
-    fn server_waits(&self, heard_ns: Option<i64>) -> bool {
-        let Some(last) = self.windows.last() else { return false };
-        let is_heard = heard_ns.is_some_and(|at| at >= last.from_ns.saturating_add(BEGUN_NS));
-        let mut own = streams(self.case, self.speaker());
-        let sent_more = |s: &Stream| s.rtcp.sent.is_some_and(|sent| u64::from(sent) > s.expected + SENT_ROOM);
-        self.case.facts.servers[self.speaker()] && is_heard && !own.any(|(s, _)| sent_more(s))
-    }
-
-    /// The speaker's own reports say that it sent no more than came by.
-    fn sent_no_more(&self, heard_ns: Option<i64>) -> Option<u32> {
-        let heard_ns = heard_ns?;
-        let mut all = self.case.call.streams.iter().zip(self.case.evidence);
-        let (stream, evidence) =
-            all.find(|(s, e)| s.direction == PARTIES[self.speaker()] && e.sound.last_ns == heard_ns)?;
-        let since = evidence.counted_ns.filter(|at| *at > heard_ns.saturating_add(BEGUN_NS));
-        let sent = since.and(stream.rtcp.sent);
-        sent.filter(|sent| u64::from(*sent).abs_diff(stream.expected) <= SENT_NEAR)
-    }
-
-    /// The listener itself was heard on its hop, from this time up to the end.
-    fn listener_goes_on(&self, from_ns: i64) -> bool {
-        let Some(last) = self.windows.last() else { return false };
-        let beside = streams(self.case, self.listener).filter(|(s, _)| last.is_beside(s));
-        let mut until = beside.filter_map(|(_, sound)| sound.last_within(from_ns, last.to_ns));
-        until.any(|at| at >= last.to_ns - GOES_ON_NS)
-    }
-
-    /// What the speaker sends goes on after this time on another hop, and a relay is between.
-    fn reaches_relay(&self, from_ns: i64) -> bool {
-        let Some(last) = self.windows.last().filter(|last| last.relayed) else { return false };
-        let mut others = streams(self.case, self.speaker()).filter(|(s, _)| !last.arrives(s));
-        others.any(|(_, sound)| sound.last_ns >= from_ns.saturating_add(STOPPED_MIN_NS))
-    }
-
-    /// The last window goes on to the end of the call: it did not end held.
-    fn lasts(&self) -> bool {
-        self.windows.last().is_some_and(|w| w.to_ns >= end_ns(self.case))
-    }
-
-    /// Streams of the speaker that go where the listener wanted audio before.
-    fn to_left(&self) -> Option<(&'a Stream, Endpoint)> {
-        // What the answer says may differ from what was said before it.
-        let moves = |w: &&Window| matches!(w.begins, Begins::Move | Begins::Answer) && !w.listener.ice;
-        let last = self.windows.last().filter(moves)?;
-        let gone = |(s, sound): &(&Stream, &Sound)| last.left.contains(&s.dst) && sound.last_ns > last.settled_ns();
-        let (stream, _) = streams(self.case, self.speaker()).filter(gone).max_by_key(|(_, sound)| sound.last_ns)?;
-        Some((stream, last.listener.endpoint?))
     }
 }
 
@@ -411,22 +291,20 @@ fn stopped(hearing: &Hearing<'_>) -> Option<Stopped> {
     if !hearing.lasts() || silent_ns < least || audio::why_not_captured(case, silent_ns).is_some() {
         return None;
     }
-    let left = hearing.to_left();
     // Where it goes to an address that the listener has left, nothing else has to be shown.
-    if left.is_none() && !hearing.listener_goes_on(from_ns) {
+    if hearing.to_left().is_none() && !hearing.listener_goes_on(from_ns) {
         return None;
     }
-    if left.is_none() && !hearing.reaches_relay(from_ns) && hearing.server_waits(heard_ns) {
+    let gone = gone_to(hearing, from_ns);
+    let goes_on = gone.is_some() || hearing.reaches_relay(from_ns);
+    if !goes_on && hearing.server_waits(heard_ns) {
         return None;
     }
     let agreed = "By SDP both sides send and receive in that time.";
     let (from, until) = (since_answer(case, from_ns), since_answer(case, last.to_ns));
     let mut at_relay = None;
-    let why = match (left, heard_ns) {
-        (Some((stream, wanted)), _) => format!(
-            "The {speaker} kept sending to {}, which the {listener} had left: since {from} it asks for audio at {wanted}.",
-            stream.dst
-        ),
+    let why = match (gone, heard_ns) {
+        (Some(gone), _) => gone,
         (None, _) if last.relayed && heard_ns.is_none() && streams(case, hearing.speaker()).next().is_some() => {
             let [relay, to] = [last.speaker.endpoint?, last.listener.endpoint?];
             at_relay = Some(relay.address);
@@ -473,6 +351,32 @@ fn stopped(hearing: &Hearing<'_>) -> Option<Stopped> {
     })
 }
 
+/// What the speaker sends goes on to where the listener is not.
+fn gone_to(hearing: &Hearing<'_>, from_ns: i64) -> Option<String> {
+    let (listener, speaker) = (role(PARTIES[hearing.listener]), role(PARTIES[hearing.speaker()]));
+    if let Some((stream, wanted)) = hearing.to_left() {
+        let from = since_answer(hearing.case, from_ns);
+        return Some(format!(
+            "The {speaker} kept sending to {}, which the {listener} had left: since {from} it asks for audio at {wanted}.",
+            stream.dst
+        ));
+    }
+    if let Some(dropped) = hearing.to_dropped(from_ns) {
+        return Some(format!(
+            "The {speaker} kept sending to {}, and nothing of the {listener} comes from there any more: its audio comes \
+             from {}, as if address translation gave it another port. Check whether the {speaker} follows where audio \
+             comes from.",
+            dropped.from, dropped.now
+        ));
+    }
+    let relay = hearing.reaches_turn(from_ns)?;
+    let more = if hearing.last_heard().is_some() { " more" } else { "" };
+    Some(format!(
+        "What the {speaker} sends goes on to reach {relay}, a relay of TURN, and nothing{more} of it comes to the \
+         {listener} inside TURN. Check the permissions and channels of the relay, and the way from there to its client."
+    ))
+}
+
 /// Both sides stop to be heard, and the call goes on.
 pub fn audio_stopped(case: &Case<'_>) -> Option<Verdict> {
     let both = [Hearing::of(case, 0)?, Hearing::of(case, 1)?];
@@ -482,25 +386,33 @@ pub fn audio_stopped(case: &Case<'_>) -> Option<Verdict> {
     }
     let suppressed = both.iter().any(Hearing::suppresses);
     let least = if suppressed { 2 * STOPPED_SUPPRESSED_NS } else { BOTH_STOPPED_NS };
-    let mut from_ns = i64::MIN;
+    let (mut from_ns, mut is_moved) = (i64::MIN, false);
     for hearing in &both {
         let (heard_ns, last) = (hearing.last_heard()?, hearing.windows.last()?);
-        // Where the endpoints were changed since, the media may have left this tap.
-        if !hearing.lasts() || heard_ns < last.settled_ns() || hearing.silent_ns() < least {
+        if !hearing.lasts() || hearing.silent_ns() < least {
             return None;
         }
+        is_moved |= heard_ns < last.settled_ns();
         from_ns = from_ns.max(heard_ns);
+    }
+    let cause = ice::lost_way(case, from_ns);
+    // Where the endpoints were changed since, the media may have left this tap.
+    if is_moved && cause.is_none() {
+        return None;
     }
     if audio::why_not_captured(case, end_ns - from_ns).is_some() {
         return None;
     }
+    let (why, packet) = cause.unzip();
     let text = format!(
-        "The audio of both sides stops {} after the answer, {} before the call is ended. By SDP both sides send and \
-         receive in that time.",
+        "The audio of both sides stops {} after the answer, {} before the call is ended. {}",
         since_answer(case, from_ns),
-        seconds(end_ns - from_ns)
+        seconds(end_ns - from_ns),
+        why.as_deref().unwrap_or("By SDP both sides send and receive in that time.")
     );
-    verdict("audio-stopped", text, [packets(case, 0), packets(case, 1)].concat())
+    let mut packets = [packets(case, 0), packets(case, 1)].concat();
+    packets.extend(packet);
+    verdict("audio-stopped", text, packets)
 }
 
 /// One side is heard late.
@@ -518,11 +430,7 @@ pub fn late_audio(case: &Case<'_>) -> Option<Verdict> {
             let first_ns = hearing.first_heard(window).filter(|first| first - window.from_ns >= least)?;
             // It may go on after the next change.
             let after = hearing.windows.iter().filter(|next| next.from_ns >= window.from_ns);
-            let heard = |w: &Window| {
-                let arriving = streams(case, hearing.speaker()).filter(|(s, _)| w.arrives(s));
-                arriving.map(|(_, sound)| sound.within(w.from_ns, w.to_ns)).sum::<i64>()
-            };
-            let heard_ns: i64 = after.map(heard).sum();
+            let heard_ns: i64 = after.map(|window| hearing.heard_within(window)).sum();
             (heard_ns >= BEGUN_NS).then_some((window, first_ns))
         })?;
         let late_ns = first_ns - window.from_ns;

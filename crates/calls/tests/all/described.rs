@@ -2,7 +2,8 @@
 //! The reports are named beside each.
 
 use crate::tape::{Side, Tape, audio, end, kind, rtp, says, sdp, udp};
-use trunkline_store::row::Call;
+use trunkline_store::row::{Call, Direction};
+use trunkline_wire::Endpoint;
 
 const INVITE: &str = "INVITE sip:b@x SIP/2.0";
 const A: &str = "192.0.2.10:4000";
@@ -106,5 +107,114 @@ fn a_codec_that_an_answer_takes_away_is_a_mismatch_from_then_on() {
     for (until_ms, answer) in [(10_040, "0"), (14_000, "0"), (40_000, "0 8"), (40_000, "8 0")] {
         let call = taken_away(until_ms, answer);
         assert_eq!(kind(&call), "", "{until_ms} {answer}: {}", says(&call));
+    }
+}
+
+/// livekit/sip#603: the answer is what was offered, with the caller's own address. What comes there is the callee's.
+#[test]
+fn an_answer_that_repeats_the_offers_address_blames_the_right_side() {
+    for (a, b) in [(A, B), ("[2001:db8::1]:4000", "[2001:db8:2::2]:6000")] {
+        for caller_heard in [false, true] {
+            let signals = |of: &str| Endpoint::new(end(of).address, 5060).to_string();
+            let sides = [side(&signals(a), "a", audio(end(a))), side(&signals(b), "b", audio(end(a)))];
+            let mut tape = Tape::default();
+            tape.call(0, "d1", [&sides[0], &sides[1]]);
+            typed(&mut tape, (2_040, 20_000), 2, 0, [b, a]);
+            if caller_heard {
+                // It follows where the other one's audio comes from.
+                typed(&mut tape, (2_100, 20_000), 1, 0, [a, b]);
+            }
+            tape.bye(20_000, "d1", [&sides[0], &sides[1]]);
+            let (call, ..) = tape.call_of();
+            let by = |from: &str| call.streams.iter().find(|s| s.src == end(from)).map(|s| s.direction);
+            assert_eq!(by(b), Some(Direction::Callee));
+            assert_eq!(by(a), caller_heard.then_some(Direction::Caller));
+            let expected = if caller_heard { "" } else { "one-way-audio" };
+            assert_eq!(kind(&call), expected, "{}", says(&call));
+            let told = format!(
+                "only the callee could be heard; in 18.0 s the caller sent no packet. The SDP of both sides \
+                                asks for audio at {a}"
+            );
+            assert!(caller_heard || says(&call).contains(&told), "{}", says(&call));
+        }
+    }
+}
+
+/// A relay has one port for all that comes to it, on both its hops: both sides name it.
+#[test]
+fn a_relay_that_both_sides_name_is_neither_of_them() {
+    let relay = "203.0.113.9:5000";
+    for silent in [None, Some(0), Some(1)] {
+        let [a, b] = sides(audio(end(B)));
+        let proxy = |tag| side("203.0.113.9:5060", tag, audio(end(relay)));
+        let mut tape = Tape::default();
+        // One Call-ID on both hops.
+        tape.call(0, "d2", [&a, &proxy("b")]);
+        tape.call(5, "d2", [&proxy("a"), &b]);
+        for (ssrc, from, to) in [(1, A, B), (2, B, A)] {
+            let until_ms = if silent == Some(ssrc - 1) { 8_000 } else { 20_000 };
+            typed(&mut tape, (2_040, until_ms), ssrc, 0, [from, relay]);
+            typed(&mut tape, (2_042, until_ms), ssrc, 0, [relay, to]);
+        }
+        tape.bye(20_000, "d2", [&a, &proxy("b")]);
+        let (call, ..) = tape.call_of();
+        for s in &call.streams {
+            assert_eq!(s.direction as u32, s.ssrc, "{} > {}", s.src, s.dst);
+        }
+        let expected = if silent.is_some() { "one-way-audio" } else { "" };
+        assert_eq!(kind(&call), expected, "{silent:?} {}", says(&call));
+        let deaf = if silent == Some(0) { "the callee did not hear" } else { "the caller did not hear" };
+        assert!(silent.is_none() || says(&call).contains(deaf), "{}", says(&call));
+    }
+}
+
+/// A name in `c=` is the host that the description comes from, if media goes there; or it is another one. Where none is
+/// seen, it is not known where it was to go.
+#[test]
+fn a_name_for_an_address_is_the_host_that_says_it() {
+    for (a, b, elsewhere) in
+        [(A, B, "198.51.100.77:6000"), ("[2001:db8::1]:4000", "[2001:db8:2::2]:6000", "[2001:db8:2::77]:6000")]
+    {
+        let named =
+            |of: &str, name: &str| audio(end(of)).replace(&format!("{}\nt=", end(of).address), &format!("{name}\nt="));
+        let signals = |of: &str| Endpoint::new(end(of).address, 5060).to_string();
+        for (both, at, silent, expected) in [
+            (false, b, None, ""),
+            (true, b, None, ""),
+            (false, b, Some(2), "one-way-audio"),
+            (false, b, Some(1), "one-way-audio"),
+            (true, b, Some(2), "one-way-audio"),
+            (false, elsewhere, None, ""),
+            (false, elsewhere, Some(2), "one-way-audio"),
+            (false, elsewhere, Some(1), "one-way-audio"),
+            // Neither is seen: it is not known where it was to go.
+            (false, b, Some(3), ""),
+            (true, b, Some(3), ""),
+        ] {
+            let offer = if both { named(a, "phone.example.com") } else { audio(end(a)) };
+            assert_eq!(offer.contains("phone.example.com"), both);
+            let sides = [side(&signals(a), "a", offer), side(&signals(b), "b", named(b, "media.example.com"))];
+            let mut tape = Tape::default();
+            tape.call(0, "d3", [&sides[0], &sides[1]]);
+            for (ssrc, way) in [(1, [a, at]), (2, [at, a])] {
+                if silent.is_none_or(|silent| silent & ssrc == 0) {
+                    typed(&mut tape, (2_040, 20_000), ssrc, 0, way);
+                }
+            }
+            // Others of both networks are heard.
+            for (of, last) in [(a, 200), (b, 201)] {
+                let of = of
+                    .replace("10:", "200:")
+                    .replace("20:", "200:")
+                    .replace("::1]", "::200]")
+                    .replace("::2]", "::200]");
+                let to = if of.starts_with('[') { "[2001:db8:9::9]:3000" } else { "203.0.113.9:3000" };
+                tape.media((1_000, 4_000), last, |o| udp(end(&of), end(to), o));
+            }
+            tape.bye(20_000, "d3", [&sides[0], &sides[1]]);
+            let (call, ..) = tape.call_of();
+            assert_eq!(kind(&call), expected, "{both} {at} {silent:?} {}", says(&call));
+            assert!(call.streams.iter().all(|s| s.direction as u32 == s.ssrc), "{both} {at} {silent:?}");
+        }
     }
 }

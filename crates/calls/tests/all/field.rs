@@ -130,6 +130,41 @@ fn numbers_that_go_by_on_hold_are_not_missing() {
     }
 }
 
+/// The capture's clock is set while nothing at all passes: the hold seems as long as the step, and its numbers few.
+#[test]
+fn a_clock_that_is_set_in_a_silent_hold_makes_no_loss() {
+    for (way, back, held_ms, set_ms) in [
+        ("inactive", "inactive", 6_000, 3_600_000),
+        ("sendonly", "recvonly", 20_000, 600_000),
+        ("inactive", "inactive", 12_000, 10_000_000),
+    ] {
+        for lost in [0, 12] {
+            let [a, b] = &sides();
+            let with = |media: &str, way: &str| sdp(end(media), "audio RTP/AVP 0", &[way]);
+            let mut tape = Tape::default();
+            tape.call(0, "f1", [a, b]);
+            let goes_on_ms = 14_000 + held_ms;
+            change(&mut tape, 14_000, 2, [a, b], [&with(A, way), &with(B, back)]);
+            change(&mut tape, goes_on_ms, 3, [a, b], [&a.sdp, &b.sdp]);
+            for (ssrc, way) in [(1, [A, B]), (2, [B, A])] {
+                stream(&mut tape, (2_040, 14_000), ssrc, 0, way);
+                stream(&mut tape, (goes_on_ms + 60, goes_on_ms + 20_000), ssrc, (goes_on_ms + 60 - 2_040) / 20, way);
+            }
+            tape.bye(goes_on_ms + 20_000, "f1", [a, b]);
+            let mut sent = 0;
+            tape.0.retain(|(_, packet)| {
+                sent += usize::from(packet.ends_with(&[0xd5; 160]));
+                lost == 0 || !packet.ends_with(&[0xd5; 160]) || sent % lost > 0
+            });
+            let set = tape.0.iter_mut().filter(|(at_us, _)| *at_us > (14_000 + held_ms / 2) * 1000);
+            set.for_each(|(at_us, _)| *at_us += set_ms * 1000);
+            let (call, ..) = tape.call_of();
+            assert_eq!(told(&call).0, if lost == 0 { "" } else { "loss" }, "{way} {held_ms} {}", told(&call).1);
+            assert!(call.streams.iter().all(|s| s.missing <= if lost == 0 { 0 } else { 275 }), "{way} {held_ms}");
+        }
+    }
+}
+
 /// media-core#133, sipsorcery#1303, pjproject#1112: a side that listens says that silence follows, and sends nothing.
 #[test]
 fn a_silence_that_is_announced_is_no_fault() {

@@ -124,3 +124,62 @@ fn checks_without_an_answer_are_the_cause() {
         assert!(kind == "no-audio" && !says.contains("ICE"), "{says}");
     }
 }
+
+/// rtpengine#1585, WEBRTC-to-SIP#19: ICE is restarted with new names, on the old ports or on new ones, and no check is
+/// answered any more.
+#[test]
+fn a_restart_that_finds_no_way_is_why_audio_stops() {
+    let judged = |moves: bool, answered: bool, goes_on: bool| {
+        let port = if moves { 1_000 } else { 0 };
+        let [old, new] = [0, port].map(|more| {
+            [("203.0.113.7", 40_000), ("198.51.100.99", 50_000)]
+                .map(|(host, port)| end(&format!("{host}:{}", port + more)))
+        });
+        let of = |ends: [Endpoint; 2], names: [&str; 2]| {
+            let [a, b] = ends.map(|e| e.to_string());
+            [
+                side("203.0.113.7:5060", "a", &a, "192.168.1.10:4000", names[0]),
+                side("198.51.100.99:5060", "b", &b, "192.168.7.7:4000", names[1]),
+            ]
+        };
+        let (first, second) = (of(old, NAMES), of(new, ["Auf2", "Buf2"]));
+        let mut tape = Tape::default();
+        tape.call(0, "n1", [&first[0], &first[1]]);
+        let mut ask = |(from_ms, to_ms), ends: [Endpoint; 2], names: [&str; 2], answered: bool| {
+            for at_ms in (from_ms..to_ms).step_by(500) {
+                for n in [0, 1] {
+                    let mut packet = check(names[1 - n], names[n]);
+                    tape.udp(at_ms, ends[n], ends[1 - n], &packet);
+                    packet[..2].copy_from_slice(&0x0101u16.to_be_bytes());
+                    if answered {
+                        tape.udp(at_ms + 20, ends[1 - n], ends[n], &packet);
+                    }
+                }
+            }
+        };
+        ask((2_060, 12_000), old, NAMES, true);
+        ask((12_100, 36_000), new, ["Auf2", "Buf2"], answered);
+        tape.change(12_000, "n1", [&second[0], &second[1]]);
+        for n in [0, 1] {
+            tape.media((2_500, 12_040), 1 + n as u32, |o| udp(old[n], old[1 - n], o));
+            if goes_on {
+                tape.media((12_040, 36_000), 11 + n as u32, |o| udp(new[n], new[1 - n], o));
+            }
+        }
+        let others = ["203.0.113.9:4000", "198.51.100.98:6000"].map(end);
+        tape.media((0, 40_000), 9, |o| udp(others[0], others[1], o));
+        tape.bye(36_040, "n1", [&first[0], &first[1]]);
+        let call = tape.call_of().0;
+        (kind(&call).to_owned(), says(&call).to_owned())
+    };
+    for moves in [false, true] {
+        let (kind, says) = judged(moves, false, false);
+        assert!(kind == "audio-stopped" && says.contains("ICE found no way any more: 96 checks on 1 way"), "{says}");
+        // All are answered, and nobody sends: that is no fault of ICE; and a way that is not checked may be open.
+        let (_, says) = judged(moves, true, false);
+        assert!(!says.contains("ICE"), "{moves} {says}");
+        for answered in [true, false] {
+            assert_eq!(judged(moves, answered, true), (String::new(), String::new()), "{moves} {answered}");
+        }
+    }
+}

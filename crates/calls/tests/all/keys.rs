@@ -56,6 +56,10 @@ fn sides(media: [Endpoint; 2], attributes: &[&str]) -> [Side; 2] {
 const ENDS: [[&str; 2]; 2] =
     [["192.0.2.1:4000", "198.51.100.2:5000"], ["[2001:db8::1]:40000", "[2001:db8:2::2]:52000"]];
 
+/// Others of the same networks.
+const NEIGHBOURS: [[&str; 2]; 2] =
+    [["192.0.2.200:30000", "198.51.100.200:30000"], ["[2001:db8::200]:30000", "[2001:db8:2::200]:30000"]];
+
 #[test]
 fn a_stream_that_follows_a_handshake_is_encrypted() {
     for ends in ENDS {
@@ -128,7 +132,7 @@ fn digits_are_not_read_from_ciphers() {
 fn a_handshake_that_fails_is_why_there_is_no_audio() {
     for ends in ENDS {
         let media = ends.map(end);
-        let [a, b] = &sides(media, &["fingerprint:sha-256 00", "setup:actpass"]);
+        let [a, b] = &sides(media, &["fingerprint:sha-256 00"]);
         let begun = || {
             let mut tape = Tape::default();
             tape.call(0, "k3", [a, b]);
@@ -202,4 +206,72 @@ fn a_handshake_that_succeeds_in_the_end_or_is_not_needed_says_nothing() {
     tape.udp(2_050, media[0], media[1], &client_hello());
     tape.bye(8_000, "k6", [a, b]);
     assert_eq!(tape.call_of().0.verdict, None);
+}
+
+/// WEBRTC-to-SIP#4 ("both contain a=setup:actpass"), dino#1072: who begins is settled by no side, or by both.
+#[test]
+fn roles_that_do_not_fit_are_why_there_is_no_audio() {
+    for ends in ENDS {
+        let media = ends.map(end);
+        // What is offered and answered, who begins a handshake, and what is said of it.
+        for (offer, answer, begins, text) in [
+            ("actpass", "actpass", [false, false], "the answer of the callee says a=setup:actpass"),
+            ("active", "actpass", [true, false], "the answer of the callee says a=setup:actpass"),
+            ("passive", "passive", [false, false], "both sides say a=setup:passive"),
+            ("active", "active", [true, true], "both sides say a=setup:active"),
+            ("actpass", "active", [true, true], "both began a DTLS handshake, and neither answered"),
+            ("actpass", "passive", [true, false], "began a DTLS handshake and"),
+            // It is as it should be, and nothing is seen of it.
+            ("actpass", "passive", [false, false], "no RTP was seen in either direction"),
+        ] {
+            for talks in [false, true] {
+                let of = |setup: &str| sides(media, &["fingerprint:sha-256 00", &format!("setup:{setup}")]);
+                let [[a, _], [_, b]] = [of(offer), of(answer)];
+                let mut tape = Tape::default();
+                tape.call(0, "k7", [&a, &b]);
+                for n in 0..5 {
+                    for (side, _) in begins.iter().enumerate().filter(|(_, begins)| **begins) {
+                        let way = [media[side], media[1 - side]];
+                        tape.udp(2_050 + 1_000 * n + side as i64, way[0], way[1], &client_hello());
+                    }
+                }
+                // Their networks pass this tap.
+                let others = if media[0].address.is_v4() { NEIGHBOURS[0] } else { NEIGHBOURS[1] }.map(end);
+                tape.media((0, 3_000), 9, |o| udp(others[0], others[1], o));
+                if talks {
+                    // They find a way all the same.
+                    tape.media((5_100, 12_000), 1, |o| udp(media[0], media[1], o));
+                    tape.media((5_100, 12_000), 2, |o| udp(media[1], media[0], o));
+                }
+                tape.bye(12_000, "k7", [&a, &b]);
+                let (call, ..) = tape.call_of();
+                if talks {
+                    assert!(!says(&call).contains("no keys"), "{offer} {answer} {}", says(&call));
+                    continue;
+                }
+                assert_eq!(kind(&call), "no-audio");
+                assert!(says(&call).contains(text), "{offer} {answer} {}", says(&call));
+            }
+        }
+    }
+}
+
+/// A handshake that succeeds, and media that does not pass this tap, do not ask for roles.
+#[test]
+fn roles_say_nothing_where_a_handshake_succeeds_or_nothing_is_seen() {
+    let media = ENDS[0].map(end);
+    for (handshakes, expected) in [(true, "no-audio"), (false, "media-not-captured")] {
+        let [a, b] = &sides(media, &["fingerprint:sha-256 00", "setup:actpass"]);
+        let mut tape = Tape::default();
+        tape.call(0, "k8", [a, b]);
+        let others = if handshakes { NEIGHBOURS[0] } else { ["10.1.1.1:4000", "10.2.2.2:5000"] }.map(end);
+        tape.media((0, 3_000), 9, |o| udp(others[0], others[1], o));
+        if handshakes {
+            handshake(&mut tape, 2_050, media);
+        }
+        tape.bye(12_000, "k8", [a, b]);
+        let (call, ..) = tape.call_of();
+        assert_eq!(kind(&call), expected, "{}", says(&call));
+        assert!(!says(&call).contains("setup"), "{}", says(&call));
+    }
 }

@@ -192,3 +192,92 @@ fn translated_media_of_a_later_call_is_not_shared_with_an_earlier_one() {
         assert!(of_earlier.iter().all(|(_, kind, _)| kind.is_empty()), "{told:?}");
     }
 }
+
+/// Translators change the ports of both phones: neither leg names an end of what is sent. That passes this tap, and so
+/// neither is silent; streams of other hosts and of other times say nothing about these.
+#[test]
+fn media_whose_ports_both_translators_changed_makes_no_leg_silent() {
+    let both = |second_first| Legs {
+        caller: ["192.168.1.20:4000", "203.0.113.7:4000"].map(end),
+        callee: ["192.168.9.9:6000", "198.51.100.20:6000"].map(end),
+        second_first,
+        ..Legs::of("192.0.2.1:1", "192.0.2.2:1")
+    };
+    let read = |second_first, [a, b]: [&str; 2], (from_ms, until_ms), and_back| {
+        let (legs, [a, b]) = (both(second_first), [end(a), end(b)]);
+        let mut tape = Tape::default();
+        legs.signal(&mut tape, 60_000, ["one", "two"], true);
+        tape.media((from_ms, until_ms), 1, |o| udp(a, b, o));
+        if and_back {
+            tape.media((from_ms, until_ms), 2, |o| udp(b, a, o));
+        }
+        // Their networks pass this tap in any case.
+        for (of, from_ms) in [(a, 1_000), (b, 1_040)] {
+            tape.media((from_ms, 3_000), 3, |o| udp(Endpoint { port: 30_000, ..of }, end("192.0.2.99:3000"), o));
+        }
+        told(tape)
+    };
+    for second_first in [false, true] {
+        for ends in [["203.0.113.7:45000", "198.51.100.20:46000"], ["203.0.113.7:1200", "198.51.100.20:65000"]] {
+            let told = read(second_first, ends, (62_060, 74_000), true);
+            assert_eq!(kinds(&told), ["media-not-captured"; 2], "{told:?}");
+            assert!(told[0].2.contains(&format!("from {} to {}", ends[0], ends[1])), "{told:?}");
+            // Before the call, after it, and of other hosts of these networks.
+            for span_ms in [(20_000, 59_000), (90_000, 99_000)] {
+                let told = read(second_first, ends, span_ms, true);
+                assert_eq!(kinds(&told), ["no-audio"; 2], "{span_ms:?} {told:?}");
+            }
+            let other = [ends[0], "198.51.100.21:46000"];
+            assert_eq!(kinds(&read(second_first, other, (62_060, 74_000), true)), ["no-audio"; 2]);
+        }
+    }
+}
+
+/// Between servers that no translator hides there are streams of calls whose signalling takes another way: they say
+/// nothing of one that is silent.
+#[test]
+fn streams_of_other_calls_between_the_same_servers_excuse_nobody() {
+    for (until_ms, expected) in [([0, 0], "no-audio"), ([14_000, 0], "one-way-audio"), ([14_000, 14_000], "")] {
+        let (a, b) = (end("203.0.113.2:34000"), end("198.51.100.10:36000"));
+        let [one, other] = [side(a, "203.0.113.2:5060", "a"), side(b, "198.51.100.10:5060", "b")];
+        let mut tape = Tape::default();
+        tape.call(0, "one", [&one, &other]);
+        tape.media((2_050, until_ms[0]), 1, |o| udp(a, b, o));
+        tape.media((2_050, until_ms[1]), 2, |o| udp(b, a, o));
+        for (ssrc, from, to) in [(3, a, b), (4, b, a)] {
+            let at = |e: Endpoint| Endpoint { port: e.port + 2_000, ..e };
+            tape.media((3_000, 10_000), ssrc, |o| udp(at(from), at(to), o));
+        }
+        tape.bye(14_000, "one", [&one, &other]);
+        let (call, ..) = tape.call_of();
+        assert_eq!(kind(&call), expected, "{until_ms:?} {}", says(&call));
+    }
+}
+
+/// The callee's port is forwarded to it, and what it sends comes from another one: the caller is heard by SDP, and the
+/// callee's audio goes between ports that nobody named. Or both begin to send so in the middle.
+#[test]
+fn audio_from_a_port_that_nobody_named_is_not_missed() {
+    let (a, b) = (end("203.0.113.7:45000"), end("198.51.100.20:46000"));
+    for (named_ms, stray_ms, expected) in [
+        ([14_000, 2_060], Some(2_060), "media-not-captured"),
+        ([14_000, 2_060], None, "one-way-audio"),
+        ([14_000, 6_000], Some(6_020), ""),
+        ([14_000, 6_000], None, "one-way-audio"),
+        ([6_000, 6_000], Some(6_020), ""),
+    ] {
+        let phone = Side { signals: end("203.0.113.7:5060"), tag: "a", sdp: audio(end("192.168.1.20:4000")) };
+        let other = Side { signals: end("198.51.100.20:5060"), tag: "b", sdp: audio(end("198.51.100.20:6000")) };
+        let mut tape = Tape::default();
+        tape.call(0, "one", [&phone, &other]);
+        tape.media((2_050, named_ms[0]), 1, |o| udp(a, end("198.51.100.20:6000"), o));
+        tape.media((2_050, named_ms[1]), 2, |o| udp(end("198.51.100.20:6000"), a, o));
+        for (from, to, ssrc) in [(b, a, 2), (a, b, 1)] {
+            let from_ms = stray_ms.filter(|_| ssrc == 2 || named_ms[0] < 14_000).unwrap_or(14_000);
+            tape.media((from_ms, 14_000), ssrc, |o| udp(from, to, o));
+        }
+        tape.bye(14_000, "one", [&phone, &other]);
+        let (call, ..) = tape.call_of();
+        assert_eq!(kind(&call), expected, "{named_ms:?} {stray_ms:?} {}", says(&call));
+    }
+}

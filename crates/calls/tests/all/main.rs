@@ -23,6 +23,7 @@ mod tap;
 mod tape;
 mod truth;
 mod turn;
+mod turn_tcp;
 mod unreachable;
 mod unread;
 mod world;

@@ -1,7 +1,7 @@
 //! Servers that name an address which a translator has for them, one for one, as clouds do (reported of captagent,
 //! sngrep, baresip): a tap at the server sees its private address, and that of the phone as its translator makes it.
 
-use crate::tape::{Side, Tape, audio, end, kind, says, udp};
+use crate::tape::{Side, Tape, audio, end, kind, rtp, says, udp};
 use trunkline_store::row::{Call, Direction};
 
 /// A call between a phone, whose audio comes from `phone`, and a server. Milliseconds of audio of each.
@@ -85,6 +85,53 @@ fn a_proxy_that_sends_on_what_another_named_takes_no_call_its_media() {
             let mut of: Vec<_> = call.streams.iter().map(|s| s.ssrc).collect();
             of.sort_unstable();
             assert_eq!((of, kind(call)), (ssrcs.to_vec(), ""), "{}", call.sip_call_id);
+        }
+    }
+}
+
+/// sippy/rtpproxy#119 ("after 12 - 13 mins the caller changes the source udp port, with no notification"),
+/// rtpengine#1354: the phone's translator gives it another port in the middle, and the server does not follow.
+#[test]
+fn a_server_that_sends_to_a_port_which_the_translator_dropped_is_not_heard() {
+    let server_end = end("198.51.100.20:17000");
+    // So long after the phone's audio comes from there the server sends to the new port, and whether SDP names the old.
+    let judged = |server_calls: bool, held: bool, moved: &str, follows_ms: Option<i64>, said: &str| {
+        let phone = Side { signals: end("203.0.113.7:5099"), tag: "a", sdp: audio(end(said)) };
+        let server = Side { signals: end("198.51.100.20:5060"), tag: "b", sdp: audio(server_end) };
+        let sides = if server_calls { [&server, &phone] } else { [&phone, &server] };
+        let (old, new) = (end("203.0.113.7:40001"), end(moved));
+        let mut tape = Tape::default();
+        tape.call(0, "n4", sides);
+        let from_ms = if held { 14_040 } else { 10_040 };
+        tape.media((2_040, 10_020), 1, |o| udp(old, server_end, o));
+        for at_ms in (from_ms..32_040).step_by(20) {
+            tape.udp(at_ms, new, server_end, &rtp(1, (at_ms / 20) as u16));
+        }
+        let until_ms = follows_ms.map_or(32_040, |after_ms| from_ms + after_ms);
+        tape.media((2_040, until_ms), 2, |o| udp(server_end, old, o));
+        for at_ms in (until_ms..32_040).step_by(20) {
+            tape.udp(at_ms, server_end, new, &rtp(2, (at_ms / 20) as u16));
+        }
+        tape.bye(32_040, "n4", sides);
+        let call = tape.call_of().0;
+        (kind(&call).to_owned(), says(&call).to_owned())
+    };
+    for server_calls in [false, true] {
+        for held in [false, true] {
+            for moved in ["203.0.113.7:45678", "203.0.113.99:2222"] {
+                let (kind, says) = judged(server_calls, held, moved, None, PHONE);
+                assert_eq!(kind, "one-way-audio", "{says}");
+                let listener = if server_calls { "the callee did not hear" } else { "the caller did not hear" };
+                let text = "kept sending to 203.0.113.7:40001, and nothing of the";
+                assert!(says.contains(listener) && says.contains(text) && says.contains(moved), "{says}");
+                for follows_ms in [40, 3_000] {
+                    let (kind, says) = judged(server_calls, held, moved, Some(follows_ms), PHONE);
+                    assert_ne!(kind, "one-way-audio", "{follows_ms} {says}");
+                }
+                // A phone listens where its SDP says, wherever it sends from.
+                let (kind, says) = judged(server_calls, held, moved, None, "203.0.113.7:40001");
+                assert_ne!(kind, "one-way-audio", "{says}");
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //! and its server (RFC 8656). Each case is one that users report, with what is true of it; the reports are named.
 
 use crate::tape::{Side, Tape, end, ip, kind, rtp, says, sdp, streams, udp};
-use crate::turn::{address, attribute, channel, message};
+use crate::turn::{attribute, message};
 use trunkline_calls::unread::Protocol;
 use trunkline_kit::counters::Counted;
 use trunkline_store::row::Call;
@@ -13,14 +13,14 @@ const SYN: u8 = 2;
 const ACK: u8 = 0x10;
 
 /// A connection, with what each side has sent. A segment acknowledges all of the other side, captured or not.
-struct Line {
+pub struct Line {
     ends: [Endpoint; 2],
     seq: [u32; 2],
 }
 
 impl Line {
     /// The first end connects.
-    fn open(tape: &mut Tape, at_ms: i64, ends: [Endpoint; 2]) -> Line {
+    pub fn open(tape: &mut Tape, at_ms: i64, ends: [Endpoint; 2]) -> Line {
         let mut line = Line::joined(ends);
         line.segment(tape, at_ms, 0, SYN, &[]);
         line.seq[0] += 1;
@@ -31,7 +31,7 @@ impl Line {
     }
 
     /// It is there already.
-    fn joined(ends: [Endpoint; 2]) -> Line {
+    pub fn joined(ends: [Endpoint; 2]) -> Line {
         Line { ends, seq: [4_294_967_000, 7_000] }
     }
 
@@ -44,13 +44,13 @@ impl Line {
         tape.push(at_ms, ip(self.ends[by], self.ends[1 - by], TCP, &segment));
     }
 
-    fn send(&mut self, tape: &mut Tape, at_ms: i64, by: usize, octets: &[u8]) {
+    pub fn send(&mut self, tape: &mut Tape, at_ms: i64, by: usize, octets: &[u8]) {
         self.segment(tape, at_ms, by, 0x18, octets);
         self.lose(by, octets);
     }
 
     /// It was sent, and the capture does not hold it.
-    fn lose(&mut self, by: usize, octets: &[u8]) {
+    pub fn lose(&mut self, by: usize, octets: &[u8]) {
         self.seq[by] = self.seq[by].wrapping_add(octets.len() as u32);
     }
 }
@@ -71,7 +71,7 @@ fn pair(ends: [&str; 2]) -> [Endpoint; 2] {
     ends.map(end)
 }
 
-fn side(media: Endpoint, tag: &'static str, section: &str, attributes: &[&str]) -> Side {
+pub fn side(media: Endpoint, tag: &'static str, section: &str, attributes: &[&str]) -> Side {
     Side { signals: Endpoint::new(media.address, 5060), tag, sdp: sdp(media, section, attributes) }
 }
 
@@ -106,17 +106,17 @@ fn call(ends: [Endpoint; 2], sides: &[Side; 2], send: impl FnOnce(&mut Tape, &mu
 }
 
 /// Direction, source, packets and missing packets of each stream.
-fn heard(call: &Call) -> Vec<(u8, u32, u64, u64)> {
+pub fn heard(call: &Call) -> Vec<(u8, u32, u64, u64)> {
     let mut all: Vec<_> = call.streams.iter().map(|s| (s.direction as u8, s.ssrc, s.packets, s.missing)).collect();
     all.sort();
     all
 }
 
-fn counter(counters: &[Counted], name: &str) -> u64 {
+pub fn counter(counters: &[Counted], name: &str) -> u64 {
     counters.iter().find(|c| c.name.contains(name)).unwrap_or_else(|| panic!("no {name}")).value
 }
 
-const WHOLE: [(u8, u32, u64, u64); 2] = [(1, 1, 300, 0), (2, 2, 300, 0)];
+pub const WHOLE: [(u8, u32, u64, u64); 2] = [(1, 1, 300, 0), (2, 2, 300, 0)];
 
 /// The end of the line that sends for a side: the callee (side 1) opened it.
 fn by(side: usize) -> usize {
@@ -375,114 +375,93 @@ fn ice_over_tcp_has_checks_keys_and_media_in_frames() {
     }
 }
 
-/// A client that reaches its peer through a relay over TCP, and what it says there.
-struct Relayed {
-    client: Endpoint,
-    server: Endpoint,
-    relayed: Endpoint,
-    peer: Endpoint,
-}
-
-impl Relayed {
-    fn new(port: u16) -> Relayed {
-        let server = Endpoint::new(end("203.0.113.9:1").address, port);
-        let (client, peer) = (end("192.0.2.1:51000"), end("198.51.100.7:4000"));
-        Relayed { client, server, relayed: end("203.0.113.9:49200"), peer }
-    }
-
-    fn sides(&self) -> [Side; 2] {
-        [side(self.relayed, "a", "audio RTP/AVP 0", &[]), side(self.peer, "b", "audio RTP/AVP 0", &[])]
-    }
-
-    /// The client connects before the call, allocates and binds a channel.
-    fn set_up(&self, tape: &mut Tape) -> Line {
-        let mut line = Line::open(tape, 0, [self.client, self.server]);
-        line.send(tape, 5, 0, &message(0x0003, &[attribute(0x0019, &[17, 0, 0, 0])]));
-        line.send(tape, 10, 1, &message(0x0103, &[address(0x0016, self.relayed), address(0x0020, self.client)]));
-        let bind = message(0x0009, &[attribute(0x000c, &[0x40, 1, 0, 0]), address(0x0012, self.peer)]);
-        line.send(tape, 15, 0, &bind);
-        line.send(tape, 20, 1, &message(0x0109, &[]));
-        line
-    }
-
-    /// The call, each packet as `wrap` puts it on the line.
-    fn call(&self, wrap: impl Fn(usize, &[u8]) -> Vec<u8>, together: usize) -> Tape {
-        let mut tape = Tape::default();
-        let [a, b] = &self.sides();
-        let mut line = self.set_up(&mut tape);
-        tape.call(500, "t1", [a, b]);
-        for n in (0..300u16).step_by(together) {
-            for side in [0, 1] {
-                // Of a length that is no multiple of four.
-                let packet = |n: u16| [&rtp(side as u32 + 1, n)[..], &[0xd5; 3][..usize::from(n % 4)]].concat();
-                let octets: Vec<u8> = (n..n + together as u16).flat_map(|n| wrap(side, &packet(n))).collect();
-                line.send(&mut tape, 2_560 + 20 * i64::from(n), side, &octets);
-            }
-        }
-        tape.bye(8_800, "t1", [a, b]);
-        tape
-    }
-}
-
-/// turn-rs #175 (padding taken for payload), coturn #1984 and pjproject #4841 (padding that is not zero), aioice #69
-/// (no padding at all), pjproject #999 (several messages in a segment).
+/// A media server has one port for all calls, and its clients connect to it from ports that they cannot tell (port 9
+/// with `a=setup:active`): by their hosts each call has its own.
 #[test]
-fn channels_over_tcp_carry_the_calls_audio() {
-    for port in [3478, 443] {
-        for (padding, together) in [(Some(0), 1), (Some(0x41), 1), (Some(0x80), 3), (None, 1), (None, 3)] {
-            let relay = Relayed::new(port);
-            let wrap = |_: usize, octets: &[u8]| {
-                let mut message = channel(0x4001, octets, false);
-                if let Some(padding) = padding {
-                    message.resize(message.len().next_multiple_of(4), padding);
+fn calls_over_tcp_to_one_port_are_told_by_the_hosts_that_connect() {
+    let (four, six) = (["192.0.2.1", "192.0.2.2", "192.0.2.3"], ["[2001:db8::1]", "[2001:db8::2]", "[2001:db8::3]"]);
+    for (hosts, server) in [(four, end("198.51.100.2:9000")), (six, end("[2001:db8:2::2]:443"))] {
+        for server_calls in [false, true] {
+            // Of the second client nothing comes in the last one.
+            for silent in [false, true] {
+                let mut tape = Tape::default();
+                let ids = ["c0", "c1", "c2"];
+                for (n, host) in hosts.iter().enumerate() {
+                    let active = side(end(&format!("{host}:9")), "a", SECTION, &["setup:active", "connection:new"]);
+                    let passive = side(server, "b", SECTION, &["setup:passive", "connection:new"]);
+                    let sides = if server_calls { [&passive, &active] } else { [&active, &passive] };
+                    tape.call(n as i64 * 10, ids[n], sides);
+                    tape.bye(8_500 + n as i64 * 10, ids[n], sides);
+                    let client = end(&format!("{host}:{}", 50_000 + n));
+                    let mut line = Line::open(&mut tape, 2_050 + n as i64, [client, server]);
+                    for (at_ms, by, octets) in speech() {
+                        if !(silent && n == 1 && by == 0) {
+                            line.send(&mut tape, at_ms + n as i64, by, &octets);
+                        }
+                    }
                 }
-                message
-            };
-            let (call, rows, summary) = relay.call(wrap, together).call_of();
-            let told = format!("{port} {padding:?} {together}");
-            assert_eq!((says(&call), heard(&call)), ("", WHOLE.to_vec()), "{told}");
-            let ways: Vec<_> = streams(&call).into_iter().map(|(_, from, to, ..)| (from, to)).collect();
-            let (relayed, peer) = (relay.relayed.to_string(), relay.peer.to_string());
-            assert_eq!(ways, [(relayed.clone(), peer.clone()), (peer, relayed)], "{told}");
-            assert!(rows.streams.is_empty() && summary.unread.row(Protocol::TurnMedia).packets == 0, "{told}");
-            assert_eq!(counter(&summary.counters, "tcp_media_unread_octets"), 0, "{told}");
-        }
-    }
-}
-
-/// nDPI #2462: inside of a Data attribute there is no further length.
-#[test]
-fn indications_over_tcp_carry_the_calls_audio() {
-    let relay = Relayed::new(3478);
-    let wrap = |side: usize, octets: &[u8]| {
-        let peer = address(0x0012, relay.peer);
-        message(if side == 0 { 0x0016 } else { 0x0017 }, &[peer, attribute(0x0013, octets)])
-    };
-    let (call, ..) = relay.call(wrap, 2).call_of();
-    assert_eq!((says(&call), heard(&call)), ("", WHOLE.to_vec()));
-}
-
-/// What the capture lacks of a client's connection to its relay, it lost itself; a channel is known again behind it.
-#[test]
-fn channels_are_found_again_behind_what_the_capture_lacks() {
-    let relay = Relayed::new(3478);
-    let mut tape = Tape::default();
-    let [a, b] = &relay.sides();
-    let mut line = relay.set_up(&mut tape);
-    tape.call(500, "t1", [a, b]);
-    for n in 0..300u16 {
-        for side in [0, 1] {
-            let octets = channel(0x4001, &rtp(side as u32 + 1, n), true);
-            match side == 1 && (100..140).contains(&n) {
-                true => line.lose(side, &octets),
-                false => line.send(&mut tape, 2_560 + 20 * i64::from(n), side, &octets),
+                let (rows, _) = tape.read();
+                for call in &rows.calls {
+                    let is_silent = silent && call.sip_call_id == "c1";
+                    let told = format!("{} {server_calls} {:?} {}", call.sip_call_id, heard(call), says(call));
+                    assert_eq!(kind(call), if is_silent { "one-way-audio" } else { "" }, "{told}");
+                    let of_client = if server_calls { 2 } else { 1 };
+                    let way = |(by, ssrc, ..): (u8, u32, u64, u64)| (ssrc == 1) == (by == of_client);
+                    assert!(heard(call).into_iter().all(way), "{told}");
+                    assert_eq!(call.streams.len(), 2 - usize::from(is_silent), "{told}");
+                }
             }
         }
     }
-    tape.bye(8_800, "t1", [a, b]);
-    let (call, ..) = tape.call_of();
-    assert_eq!(heard(&call), [(1, 1, 300, 0), (2, 2, 260, 40)]);
-    assert_eq!((kind(&call), call.capture.lost_at_tap), ("not-captured", 40), "{}", says(&call));
+}
+
+/// The connection for media is refused, or nobody answers; a later one may be made.
+#[test]
+fn a_connection_that_is_never_made_is_why_there_is_no_audio() {
+    const RST: u8 = 4;
+    for ends in ENDS {
+        let (ends, server_calls) = (pair(ends), ends == ENDS[1]);
+        for (syns, refused, made, text) in [
+            (4, true, false, "refused the TCP connection that"),
+            (1, true, false, "(1 RST)"),
+            (5, false, false, "which asked for a TCP connection 5 times"),
+            // That may be chance.
+            (2, false, false, "no RTP was seen in either direction"),
+            (3, true, true, ""),
+            (4, false, true, ""),
+        ] {
+            let [a, b] = sides(ends);
+            let sides = if server_calls { [&a, &b] } else { [&b, &a] };
+            let mut tape = Tape::default();
+            tape.call(0, "c1", sides);
+            for n in 0..syns {
+                let mut line = Line::joined([ends[1], ends[0]]);
+                line.segment(&mut tape, 2_030 + 400 * n, 0, SYN, &[]);
+                line.seq = [line.seq[0] + 1, 0];
+                if refused {
+                    line.segment(&mut tape, 2_040 + 400 * n, 1, RST | ACK, &[]);
+                }
+            }
+            if made {
+                let mut line = Line::open(&mut tape, 4_600, [Endpoint { port: 60_000, ..ends[1] }, ends[0]]);
+                for (at_ms, side, octets) in speech() {
+                    line.send(&mut tape, at_ms + 2_600, by(side), &octets);
+                }
+            }
+            // Others are heard.
+            for (n, of) in ends.iter().enumerate() {
+                let of = Endpoint { port: 30_000, ..*of };
+                let to = end(if of.address.is_v4() { "203.0.113.9:4000" } else { "[2001:db8:9::9]:4000" });
+                tape.media((0, 3_000), 80 + n as u32, |o| udp(of, to, o));
+            }
+            tape.bye(11_000, "c1", sides);
+            let (call, ..) = tape.call_of();
+            let told = format!("{ends:?} {syns} {refused} {made} {}", says(&call));
+            assert!(says(&call).contains(text), "{told}");
+            assert_eq!(says(&call).contains("refused"), refused && !made, "{told}");
+            assert!(if made { kind(&call) != "no-audio" } else { kind(&call) == "no-audio" }, "{told}");
+        }
+    }
 }
 
 /// No SDP leads to it: it is somebody's, and silence of calls with its host says nothing.

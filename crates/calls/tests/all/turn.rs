@@ -337,3 +337,102 @@ fn datagrams_in_fragments_and_the_order_of_bindings_do_not_matter() {
     assert_eq!(of("t8"), [(1, 1, 300), (2, 2, 300)]);
     assert_eq!(of("t9"), [(8, 2, 300), (9, 1, 300)]);
 }
+
+/// coturn#332 ("after 10 mins all clients stop"), coturn#286: what reaches the relay goes on, and nothing more of it
+/// comes to its client; whether the allocation was seen or not.
+#[test]
+fn a_relay_that_stops_towards_its_client_is_one_way_audio() {
+    for relay in relays() {
+        for (indications, seen, stops_ms) in [(false, true, 5_500), (true, true, 9_000), (false, false, 8_200)] {
+            let wrap = |up: bool, o: &[u8]| if indications { relay.indication(up, o) } else { relay.channel(up, o) };
+            let judged = |until_ms: i64| {
+                let [a, b] = &relay.sides(true);
+                let mut tape = Tape::default();
+                if seen {
+                    relay.set_up(&mut tape, 0);
+                }
+                tape.call(500, "t9", [a, b]);
+                tape.media((2_500, 18_500), 1, |o| wrap(true, o));
+                tape.media((2_502, 18_500), 1, |o| udp(relay.relayed, relay.peer, o));
+                tape.media((2_500, 18_500), 2, |o| udp(relay.peer, relay.relayed, o));
+                tape.media((2_502, until_ms), 2, |o| wrap(false, o));
+                tape.bye(18_500, "t9", [a, b]);
+                let (call, ..) = tape.call_of();
+                (kind(&call).to_owned(), says(&call).to_owned())
+            };
+            assert_eq!(judged(18_500).0, "");
+            let (kind, says) = judged(stops_ms);
+            assert_eq!(kind, "one-way-audio", "{seen} {says}");
+            let text = format!("What the callee sends goes on to reach {}, a relay of TURN", relay.relayed);
+            assert!(says.contains("the caller did not hear the callee") && says.contains(&text), "{says}");
+        }
+    }
+}
+
+/// coturn#1716: both are clients of relays, and one of these sends nothing, or nothing more, to its client; what the
+/// other one sends inside TURN reaches its own relay.
+#[test]
+fn of_two_clients_of_relays_one_may_hear_nothing() {
+    let a = Relay::of("192.0.2.1:51000", "203.0.113.9:3478", "203.0.113.9:49200", "203.0.113.9:49300");
+    let b = Relay::of("192.0.2.2:51000", "203.0.113.9:3478", "203.0.113.9:49300", "203.0.113.9:49200");
+    let signals = |host: &str| end(&format!("{host}:5060"));
+    for seen in [false, true] {
+        for between in [false, true] {
+            for deaf in [0, 1] {
+                for until_ms in [2_500, 7_000, 18_500] {
+                    let caller = Side { signals: signals("192.0.2.1"), tag: "a", sdp: a.sdp(true) };
+                    let callee = Side { signals: signals("192.0.2.2"), tag: "b", sdp: b.sdp(true) };
+                    let mut tape = Tape::default();
+                    if seen {
+                        a.set_up(&mut tape, 0);
+                        b.set_up(&mut tape, 100);
+                    }
+                    tape.call(500, "t10", [&caller, &callee]);
+                    for (own, ssrc, [near, far]) in [(0, 1, [a, b]), (1, 2, [b, a])] {
+                        let heard_ms = if deaf == own { 18_500 } else { until_ms };
+                        tape.media((2_500, 18_500), ssrc, |o| near.channel(true, o));
+                        tape.media((2_504, heard_ms), ssrc, |o| far.channel(false, o));
+                        if between {
+                            tape.media((2_502, 18_500), ssrc, |o| udp(near.relayed, far.relayed, o));
+                        }
+                    }
+                    tape.bye(18_500, "t10", [&caller, &callee]);
+                    let (call, ..) = tape.call_of();
+                    let who = if deaf == 0 { "the caller" } else { "the callee" };
+                    let expected = if until_ms == 18_500 { "" } else { "one-way-audio" };
+                    assert_eq!(kind(&call), expected, "{seen} {between} {deaf} {until_ms} {}", says(&call));
+                    let is_told = [format!("{who} did not hear"), format!("{who} heard nothing")];
+                    assert!(expected.is_empty() || is_told.iter().any(|t| says(&call).contains(t)), "{}", says(&call));
+                }
+            }
+        }
+    }
+}
+
+/// coturn#274, coturn#1716: clients behind firewalls reach their relay inside TLS, and what goes on from the relay to a
+/// gateway stays in the data centre; other calls of that gateway pass the tap.
+#[test]
+fn a_relay_of_which_nothing_is_seen_says_nothing_about_the_call() {
+    let relay = Relay::of("203.0.113.7:40000", "198.51.100.200:5349", "198.51.100.200:49160", "198.51.100.9:17000");
+    for related in [false, true] {
+        for by_relay in [false, true] {
+            for callee_asks in [false, true] {
+                let [mut a, b] = relay.sides(related);
+                if !by_relay {
+                    a.sdp = audio(relay.relayed);
+                }
+                let sides = if callee_asks { [&b, &a] } else { [&a, &b] };
+                let mut tape = Tape::default();
+                tape.call(500, "t11", sides);
+                let other = end("192.0.2.77:9000");
+                tape.media((0, 20_000), 9, |o| udp(other, end("198.51.100.9:17002"), o));
+                tape.media((0, 20_000), 8, |o| udp(end("198.51.100.9:17002"), other, o));
+                tape.bye(18_500, "t11", sides);
+                let (call, ..) = tape.call_of();
+                let expected = if by_relay { "media-not-captured" } else { "no-audio" };
+                assert_eq!(kind(&call), expected, "{}", says(&call));
+                assert!(!by_relay || says(&call).contains("198.51.100.200:49160, a relay of TURN"), "{}", says(&call));
+            }
+        }
+    }
+}

@@ -82,6 +82,34 @@ pub struct Security {
     pub crypto: bool,
     /// `a=fingerprint` (RFC 8122): DTLS-SRTP.
     pub fingerprint: bool,
+    /// `a=setup`: who begins the handshake, or connects; none if that is not said.
+    pub setup: Option<Setup>,
+}
+
+/// Who begins a handshake (RFC 8842 section 5) or a connection (RFC 4145 section 4), seen from the maker of the
+/// description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setup {
+    /// It does.
+    Active,
+    /// The other side does.
+    Passive,
+    /// The other side may choose.
+    Actpass,
+    /// Nobody for now.
+    Holdconn,
+}
+
+impl Setup {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Setup::Active => "active",
+            Setup::Passive => "passive",
+            Setup::Actpass => "actpass",
+            Setup::Holdconn => "holdconn",
+        }
+    }
 }
 
 /// Kind of media.

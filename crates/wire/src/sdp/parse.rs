@@ -2,7 +2,7 @@
 
 use super::{
     CANDIDATES_MAX, Candidate, Connection, Direction, FORMATS_MAX, Format, Kind, MEDIA_MAX, Media, Oddity, Origin,
-    Proto, SSRCS_MAX, Security, Session, static_format,
+    Proto, SSRCS_MAX, Security, Session, Setup, static_format,
 };
 use crate::sip::grammar::number;
 use crate::swar;
@@ -283,6 +283,10 @@ fn direction(name: &[u8]) -> Option<Direction> {
     }
 }
 
+fn setup(value: &[u8]) -> Option<Setup> {
+    [Setup::Active, Setup::Passive, Setup::Actpass, Setup::Holdconn].into_iter().find(|s| s.name().as_bytes() == value)
+}
+
 fn session_attribute<'a>(session: &mut Session<'a>, name: &[u8], value: &'a [u8]) {
     match name {
         b"group" => {
@@ -294,6 +298,7 @@ fn session_attribute<'a>(session: &mut Session<'a>, name: &[u8], value: &'a [u8]
         b"ice-lite" => session.ice_lite = true,
         b"crypto" => session.security.crypto = true,
         b"fingerprint" => session.security.fingerprint = true,
+        b"setup" => session.security.setup = setup(value),
         _ => {}
     }
 }
@@ -314,6 +319,7 @@ fn media_attribute<'a>(media: &mut Media<'a>, odd: &mut super::Oddities, name: &
         b"ice-ufrag" => media.ice_ufrag = value,
         b"crypto" => media.security.crypto = true,
         b"fingerprint" => media.security.fingerprint = true,
+        b"setup" => media.security.setup = setup(value),
         b"mid" => media.mid = value,
         b"ssrc" => {
             let ssrc = digits(value.split(|&o| o == b' ').next().unwrap_or_default());
@@ -411,6 +417,7 @@ fn finish(session: &mut Session<'_>) {
         m.security = Security {
             crypto: m.security.crypto || security.crypto,
             fingerprint: m.security.fingerprint || security.fingerprint,
+            setup: m.security.setup.or(security.setup),
         };
         oddities.insert_if(m.connection.is_none(), Oddity::ConnectionMissing);
         oddities.insert_if(m.connection.is_some_and(|c| c.address.is_none()), Oddity::ConnectionName);

@@ -125,3 +125,17 @@ fn limits_hold() {
     let s = parse(text.as_bytes());
     assert_eq!((s.media.len(), s.oddities.to_string().as_str()), (MEDIA_MAX, "sdp-too-many"));
 }
+
+#[test]
+fn who_begins_is_said_of_a_section_or_of_all() {
+    let roles = |session: &str, media: &str| {
+        let text = format!(
+            "v=0\r\no=- 1 1 IN IP4 1.1.1.1\r\nc=IN IP4 1.1.1.1\r\n{session}m=audio 1 RTP/AVP 0\r\n{media}m=video 1 RTP/AVP 31\r\n"
+        );
+        let setups: Vec<_> = parse(text.as_bytes()).media.iter().map(|m| m.security.setup.map(Setup::name)).collect();
+        (setups[0], setups[1])
+    };
+    assert_eq!(roles("", "a=setup:active \r\n"), (Some("active"), None));
+    assert_eq!(roles("a=setup:actpass\r\n", "a=setup:passive\r\n"), (Some("passive"), Some("actpass")));
+    assert_eq!(roles("a=setup:holdconn\r\n", "a=setup:other\r\n"), (Some("holdconn"), Some("holdconn")));
+}

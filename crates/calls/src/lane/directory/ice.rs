@@ -26,6 +26,13 @@ impl Directory {
         }
     }
 
+    /// Whether both parties of a call have names for the checks of ICE: these tell whose its media is.
+    pub fn has_ice(&self, serial: Serial) -> bool {
+        let names = || self.calls.get(&serial).into_iter().flat_map(|call| &call.ice);
+        let named = |name, party| self.by_ice_name.get(name).is_some_and(|of| of.contains(&(serial, party)));
+        [Direction::Caller, Direction::Callee].iter().all(|party| names().any(|name| named(name, *party)))
+    }
+
     /// What a check of ICE says that a party of a call with the first name sends to one with the second: that both are
     /// where it goes from and to, whatever their descriptions say (RFC 8445 section 7.3.1.3). Gives what is new.
     pub fn checked(&self, at_ns: i64, from: (u64, Endpoint), to: (u64, Endpoint)) -> SmallVec<[Announcement; 2]> {

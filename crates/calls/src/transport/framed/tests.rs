@@ -101,3 +101,23 @@ fn two_packets_of_a_stream_or_a_cookie_are_certain() {
         assert!(!matches!(sniff(other), Sniffed::Media(_)), "{other:02x?}");
     }
 }
+
+#[test]
+fn a_channel_is_found_from_the_midst_by_its_number_or_by_what_ends_with_it() {
+    let on = |channel: u8, inside: &[u8]| [&[0x40, channel, 0, inside.len() as u8], inside].concat();
+    let (one, two) = (on(1, &rtp(7, 1, 172)), on(1, &rtp(7, 2, 172)));
+    // Nothing is known: what ends with its message is one, and nothing else.
+    let mut frames = Frames::new(Framing::Turn, false);
+    assert_eq!(read(&mut frames, &[Ok(&one[..90])]), []);
+    assert_eq!(read(&mut frames, &[Ok(&two), Ok(&one)]), [(176, 176, 0); 2]);
+    let mut frames = Frames::new(Framing::Turn, false);
+    assert_eq!(read(&mut frames, &[Ok(&on(1, &[0x41; 172])), Ok(&on(2, &[0x90; 8]))]), []);
+    // The other direction tells the channel.
+    let mut other = Frames::new(Framing::Turn, true);
+    assert_eq!(read(&mut other, &[Ok(&on(2, &rtp(9, 1, 172)))]), [(176, 176, 0)]);
+    let mut frames = Frames::new(Framing::Turn, false);
+    let three = [&one[100..], &on(2, &rtp(8, 1, 172)), &two[..100]].concat();
+    assert_eq!(read(&mut frames, &[Ok(&three)]), []);
+    frames.learn(&other);
+    assert_eq!(read(&mut frames, &[Ok(&two[100..]), Ok(&three)]), [(176, 176, 0)]);
+}

@@ -21,7 +21,7 @@ fn endpoint(text: &str) -> Endpoint {
 }
 
 fn said(at: &str) -> Said {
-    Said { endpoint: Some(endpoint(at)), sends: true, receives: true, fax: false, ice: false }
+    Said { endpoint: Some(endpoint(at)), sends: true, receives: true, ..Said::default() }
 }
 
 impl World {
@@ -42,7 +42,7 @@ impl World {
 
     fn agree(&mut self, second: i64, caller: Said, callee: Said) {
         let hosts = [CALLER, CALLEE].map(|at| endpoint(at).address);
-        self.facts.changes.push(Change { at_ns: second * SECOND, hosts, parties: [caller, callee] });
+        self.facts.changes.push(Change { at_ns: second * SECOND, hosts, parties: [caller, callee], by: 1 });
     }
 
     /// A stream from one second to another, with pauses.
@@ -195,7 +195,7 @@ fn a_relay_is_judged_on_the_hop_that_was_seen() {
         let [caller, callee] = [CALLER, CALLEE].map(|at| endpoint(at).address);
         let changes = [([proxy, callee], said(far), said(CALLEE)), ([caller, proxy], said(CALLER), said(near))];
         for (hosts, caller, callee) in changes {
-            world.facts.changes.push(Change { at_ns: 0, hosts, parties: [caller, callee] });
+            world.facts.changes.push(Change { at_ns: 0, hosts, parties: [caller, callee], by: 1 });
         }
         world.stream(far, CALLEE, (0, 60), &[]).direction = Direction::Caller;
         world.stream(CALLEE, far, (0, 60), &[]).direction = Direction::Callee;
