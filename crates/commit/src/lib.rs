@@ -45,8 +45,8 @@
 //!   ([`SnapshotWriter::open_with`]), and what comes back of what was cut is removed again.
 //! - *Where others have the same log* ([`cut`]), records at its end that they never had are given up: the segment in
 //!   which they begin is written anew and renamed over the old one, those behind it lose their names first.
-//! - *What is to be forgotten* ([`redact`]) becomes unreadable in its place: records keep numbers and lengths, each file
-//!   is written anew beside the old one, synced, and takes its name.
+//! - *What is to be forgotten* ([`redact`]) becomes unreadable in its place: records keep numbers and lengths, each
+//!   file is written anew beside the old one, synced, and takes its name.
 //!
 //! # What is bounded
 //!

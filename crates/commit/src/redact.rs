@@ -31,8 +31,8 @@ pub struct Redacted {
 /// be. `change` gives a record that is as long as it was, or none where it stays.
 ///
 /// # Errors
-/// The log is damaged: a repair comes first. [`Fault::Option`] if `change` gives what is longer or shorter, or refuses a
-/// record: nothing was changed. The disk fails.
+/// The log is damaged: a repair comes first. [`Fault::Option`] if `change` gives what is longer or shorter, or refuses
+/// a record: nothing was changed. The disk fails.
 pub fn redact<D: Disk>(
     disk: &D,
     write: bool,

@@ -161,8 +161,8 @@ impl Desk {
         Ok(done)
     }
 
-    /// Folds the journal in and empties it, so that nothing is in it that was changed since; not 0 if somebody who reads
-    /// keeps it.
+    /// Folds the journal in and empties it, so that nothing is in it that was changed since; not 0 if somebody who
+    /// reads keeps it.
     pub(crate) fn empty_journal(&self) -> Result<i64, Refusal> {
         Ok(held(&self.writer).query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?)
     }
