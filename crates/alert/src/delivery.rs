@@ -190,6 +190,11 @@ impl Delivery {
         (self.counts, self.told) = (before.counts, before.told);
     }
 
+    /// Counts on from what another one counted.
+    pub fn count_on_from(&mut self, before: &Delivery) {
+        self.counts = before.counts;
+    }
+
     /// All that must be known after a restart.
     pub fn snapshot(&self, mut put: impl FnMut(Entry)) {
         self.past.iter().for_each(|past| put(Entry::Kept(Kept::Past(past.clone()))));

@@ -5,10 +5,12 @@
 
 mod command;
 pub(crate) mod control;
+mod forgetting;
 mod log;
 pub(crate) mod mail;
 mod making;
 mod reporting;
+mod seen;
 mod sender;
 mod shelf;
 mod syslog;
@@ -33,12 +35,16 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, sync_channel
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use trunkline_commit::Redacted;
+use trunkline_kit::forgotten::Forgotten;
 use trunkline_kit::metrics::Sample;
 
 pub use control::Control;
+pub use forgetting::forget_number;
 pub use log::Fault;
 pub(crate) use mail::base64;
 pub use reporting::{ReportShown, Sending};
+pub use seen::{Refused, Seen};
 pub use shelf::{REPORT_OCTETS_MAX, REPORTS_WAITING_MAX};
 
 /// Observations that wait for the thread; more are refused.
@@ -53,36 +59,6 @@ const VALUES_EVERY: Duration = Duration::from_secs(1);
 const TEST_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a log that could not be written is left.
 const AGAIN: Duration = Duration::from_secs(1);
-
-/// An observation with memory of its own.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Seen {
-    /// The rule.
-    pub rule: String,
-    /// The subject.
-    pub subject: String,
-    /// Its device; empty if it has none.
-    pub device: String,
-    /// What else is known of it.
-    pub fields: Vec<(String, String)>,
-    /// Seconds since 1970.
-    pub at_s: i64,
-    /// The value.
-    pub value: Option<f64>,
-    /// Samples that it is made of.
-    pub samples: u64,
-}
-
-/// An observation that was not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// Too many wait.
-    #[error("too many observations wait for the rules")]
-    Waiting,
-    /// The job has ended.
-    #[error("the job of alerts has ended")]
-    Ended,
-}
 
 /// What the thread is asked.
 enum Order {
@@ -142,6 +118,8 @@ enum Order {
     },
     /// Reports can be made from now on.
     Ready,
+    /// A number becomes unreadable, or is only looked for.
+    ForgetNumber(Forgotten, bool, SyncSender<Result<Redacted, String>>),
     Stop,
 }
 
@@ -509,6 +487,9 @@ impl Turning {
                     let _gone = reply.send(sent);
                 }
                 Order::Ready => {}
+                Order::ForgetNumber(number, write, reply) => {
+                    let _gone = reply.send(self.forget_number(&number, write));
+                }
             }
             self.memory.put(out);
         }

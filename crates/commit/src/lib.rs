@@ -45,6 +45,8 @@
 //!   ([`SnapshotWriter::open_with`]), and what comes back of what was cut is removed again.
 //! - *Where others have the same log* ([`cut`]), records at its end that they never had are given up: the segment in
 //!   which they begin is written anew and renamed over the old one, those behind it lose their names first.
+//! - *What is to be forgotten* ([`redact`]) becomes unreadable in its place: records keep numbers and lengths, each
+//!   file is written anew beside the old one, synced, and takes its name.
 //!
 //! # What is bounded
 //!
@@ -68,6 +70,7 @@ mod log;
 mod mark;
 mod name;
 mod read;
+mod redact;
 mod repair;
 mod snapshot;
 mod walk;
@@ -83,5 +86,6 @@ pub use folder::Folder;
 pub use follow::{Follower, Place, read_again};
 pub use log::{Found, Group, Log, Options, make};
 pub use read::{Sealed, check_mark, read, read_known, read_sealed, sealed, sealed_before};
+pub use redact::{Redacted, redact};
 pub use repair::{Repaired, Show, Survey, repair, survey};
 pub use snapshot::{Keep, Snapshot, SnapshotWriter};

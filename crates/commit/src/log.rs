@@ -267,6 +267,11 @@ impl<D: Disk> Log<D> {
         self.closed
     }
 
+    /// Closes it: nothing is appended any more, as its files are another's from now on.
+    pub fn close(&mut self) {
+        self.closed = true;
+    }
+
     /// What was done since it was opened.
     pub fn counts(&self) -> Counts {
         self.counts

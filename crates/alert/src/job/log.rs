@@ -62,6 +62,11 @@ impl Memory {
     /// Reads what there is, and goes on.
     pub fn open(path: &Path, rules: &Arc<Rules>, now_s: i64) -> Result<Memory, Fault> {
         let folder = Folder::open(path).map_err(|error| Fault::Folder(path.display().to_string(), error))?;
+        Memory::open_on(Arc::new(folder), rules, now_s)
+    }
+
+    /// The same in a folder that is open.
+    pub fn open_on(folder: Arc<Folder>, rules: &Arc<Rules>, now_s: i64) -> Result<Memory, Fault> {
         let known = (Engine::new(Arc::clone(rules)).with_secret(), Delivery::new(Arc::clone(rules)), Books::default());
         let known = RefCell::new(known);
         let apply = |record: &[u8]| {
@@ -74,7 +79,7 @@ impl Memory {
             Ok(())
         };
         let given_up = Cell::new(0_u64);
-        let log = Log::open(Arc::new(folder), OPTIONS, apply, |_, record| match record {
+        let log = Log::open(folder, OPTIONS, apply, |_, record| match record {
             [] => {
                 given_up.set(given_up.get() + 1);
                 Ok(())
@@ -96,6 +101,9 @@ impl Memory {
         let mut memory =
             Memory { engine, delivery, books, fault: None, changed: true, log, group, written, waiting, snapshot };
         memory.engine.resume(now_s);
+        let mut over = Vec::new();
+        memory.engine.forget_forgotten(now_s, &mut over);
+        memory.put(over);
         memory.books.calendar.resume(rules);
         let end = memory.books.outages.resume();
         memory.put(end.map(Entry::Devices).into_iter().collect());
@@ -106,6 +114,25 @@ impl Memory {
             true => Ok(memory),
             false => Err(Fault::Channel("log".to_owned(), memory.fault.unwrap_or_default())),
         }
+    }
+
+    /// Where the log is.
+    pub fn folder(&self) -> &Arc<Folder> {
+        self.log.disk()
+    }
+
+    /// Goes on with what was read again from the same log; what was counted stays.
+    pub fn become_again(&mut self, again: Memory) {
+        let before = core::mem::replace(self, again);
+        self.engine.count_on_from(before.engine);
+        self.delivery.count_on_from(&before.delivery);
+    }
+
+    /// Its files are not those that it had open: nothing is written any more.
+    pub fn stay_closed(&mut self, why: &str) {
+        tracing::error!("alerts are not told, as their log cannot be written: {why}");
+        self.log.close();
+        self.fault = Some(why.to_owned());
     }
 
     /// Knows by other rules what it knows; what was on its way is in doubt.

@@ -3,6 +3,7 @@
 mod answers;
 mod channels;
 mod crash;
+mod forget;
 mod replay;
 mod report;
 mod world;

@@ -5,5 +5,6 @@ mod copy;
 mod crashes;
 mod damage;
 mod follow;
+mod redact;
 mod replay;
 mod world;

@@ -1,5 +1,7 @@
 //! `trunkline store`: which rows leave, and how.
 
+mod forget;
+
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::retention::{self, Keeper};
@@ -10,14 +12,9 @@ use crate::search;
 use crate::show::figure;
 use crate::stop::Stop;
 use serde_json::json;
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
-use trunkline_kit::Id;
 use trunkline_kit::exit::Exit;
-use trunkline_store::key::day_of;
-use trunkline_store::removal::{Chosen, Class};
-use trunkline_store::time::rfc3339;
 use trunkline_store::{Access, Store as Rows};
 
 /// Let rows of the store leave: by age and size, or all that name a number
@@ -25,7 +22,7 @@ use trunkline_store::{Access, Store as Rows};
 #[command(after_help = "Examples:\n  \
     trunkline store prune --dry-run             what would leave by [store] of the configuration\n  \
     trunkline store prune --data /var/lib/trunkline\n  \
-    trunkline store forget +44207001234         calls, registrations and charges of a number\n\n\
+    trunkline store forget +44207001234         rows of a number; alerts and audit log without it\n\n\
     Exit code 3: something that should leave is still there; a line says what.")]
 pub struct Store {
     #[command(subcommand)]
@@ -45,7 +42,8 @@ enum What {
         #[arg(long)]
         json: bool,
     },
-    /// Remove all rows that name a number, with or without `+`, and print a receipt
+    /// Remove all rows that name a number, with or without `+`, make it unreadable in alerts and the audit log, and
+    /// print a receipt
     Forget {
         /// The number, as it stands in From, To or another header; not a pattern
         #[arg(value_name = "NUMBER")]
@@ -84,7 +82,9 @@ impl Store {
     pub fn run(&self) -> Result<Exit, Failure> {
         match &self.what {
             What::Prune { place, dry_run, json } => prune(&place.settings()?, *dry_run, *json),
-            What::Forget { number, place, dry_run, json } => forget(number, &place.settings()?, *dry_run, *json),
+            What::Forget { number, place, dry_run, json } => {
+                forget::forget(number, &place.settings()?, *dry_run, *json)
+            }
         }
     }
 }
@@ -96,7 +96,7 @@ fn open(settings: &Settings, dry_run: bool) -> Result<Rows, Failure> {
         return Err(Failure::Failed(format!("there is no store in {}", settings.data.folder.display())));
     }
     if !dry_run {
-        rights::write_as_owner(&settings.data.folder, &["store"])?;
+        rights::write_as_owner(&settings.data.folder, &["store", "web", "alert"])?;
     }
     Rows::open(&folder, if dry_run { Access::Read } else { Access::Write }).map_err(search::failure)
 }
@@ -143,60 +143,4 @@ fn prune(settings: &Settings, dry_run: bool, json: bool) -> Result<Exit, Failure
     out.flush()?;
     trouble.iter().try_for_each(|why| writeln!(std::io::stderr(), "trunkline: {why}"))?;
     Ok(if trouble.is_empty() && !stop.is_asked() { Exit::Done } else { Exit::Degraded })
-}
-
-/// What a receipt does not speak of.
-const ELSEWHERE: &str =
-    "not touched: the packet log, captures, alerts, the web's audit log, the ledger and CDR files of charging";
-
-fn forget(number: &str, settings: &Settings, dry_run: bool, json: bool) -> Result<Exit, Failure> {
-    let number = number.trim();
-    if number.trim_start_matches('+').is_empty() || number.contains(['*', '?', '%']) {
-        return Err(Failure::Usage(format!("'{number}' is not a number: write it as it stands in calls, no pattern")));
-    }
-    let mut store = open(settings, dry_run)?;
-    let (mut chosen, skipped) = store.chosen_of(number).map_err(search::failure)?;
-    let now = now_ns();
-    let rules = retention::rules(settings, &settings.data.folder);
-    let kept = protected(&mut chosen, |class, id| rules.protects(class, day_of(id), now));
-    let calls = chosen.calls.len() as u64;
-    let found = json!({"calls": calls, "registrations": chosen.registrations.len(), "events": chosen.events.len(),
-        "charges": chosen.charges.len()});
-    let gone = if dry_run { None } else { Some(store.remove_rows(&chosen).map_err(search::failure)?) };
-    let trouble: Vec<String> = skipped.into_iter().map(|day| day.why).collect();
-    let mut out = stdout();
-    if json {
-        let gone = gone.map(|gone| {
-            json!({"calls": gone.calls, "streams": gone.streams, "intervals": gone.intervals, "events": gone.events,
-                "charges": gone.charges, "days": gone.days})
-        });
-        let receipt = json!({"number": number, "at": rfc3339(now), "found": found, "removed": gone,
-            "protected_rows": kept, "not_read": trouble, "elsewhere": ELSEWHERE});
-        writeln!(out, "{}", json!({ "receipt": receipt }))?;
-    } else {
-        let what = if dry_run { "would leave" } else { "left" };
-        writeln!(out, "receipt: rows that name {number}, {}", rfc3339(now))?;
-        let others = (chosen.registrations.len() + chosen.events.len()) as u64;
-        writeln!(out, "{} with their streams {what}", figure::of(calls, "call", "calls"))?;
-        writeln!(out, "{} {what}", figure::of(others, "registration or event", "registrations and events"))?;
-        writeln!(out, "{} {what}", figure::of(chosen.charges.len() as u64, "charge", "charges"))?;
-        if kept > 0 {
-            writeln!(out, "{} by keep-at-least", figure::of(kept, "row is protected", "rows are protected"))?;
-        }
-        writeln!(out, "{ELSEWHERE}")?;
-    }
-    out.flush()?;
-    trouble.iter().try_for_each(|why| writeln!(std::io::stderr(), "trunkline: {why}: not looked at"))?;
-    Ok(if trouble.is_empty() && kept == 0 { Exit::Done } else { Exit::Degraded })
-}
-
-/// Takes out what may not leave yet; how many rows.
-fn protected(chosen: &mut Chosen, stays: impl Fn(Class, Id) -> bool) -> u64 {
-    let before = chosen.len();
-    let retain = |ids: &mut BTreeSet<Id>, class: Class| ids.retain(|id| !stays(class, *id));
-    retain(&mut chosen.calls, Class::Calls);
-    retain(&mut chosen.registrations, Class::Events);
-    retain(&mut chosen.events, Class::Events);
-    retain(&mut chosen.charges, Class::Charges);
-    (before - chosen.len()) as u64
 }

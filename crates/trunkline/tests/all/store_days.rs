@@ -126,3 +126,85 @@ fn rows_leave_by_age_and_who_asks_is_forgotten() {
     assert_eq!(calls(), "16");
     assert!(told(here, 2, &["store", "forget", "+44*"]).contains("no pattern"));
 }
+
+const HOOK: &str = "[rule.r]\nvalue = \"v\"\nlimit = 1\n";
+
+/// How often a text stands in the octets of all files below a folder.
+fn stands(folder: &Path, text: &str) -> usize {
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let octets = if path.is_dir() { Vec::new() } else { std::fs::read(&path).unwrap_or_default() };
+        count += if path.is_dir() { stands(&path, text) } else { 0 };
+        count += octets.windows(text.len()).filter(|part| *part == text.as_bytes()).count();
+    }
+    count
+}
+
+/// A log of alerts that was left with an alert of a number, and a desk whose audit log names it.
+fn alerts_and_audit(data: &Path, number: &str) {
+    use trunkline_alert::job::{Alerts, Seen};
+    use trunkline_alert::rule::{Known, read};
+    let rules = read(&[("r.toml", HOOK)], &Known::default()).unwrap();
+    let alerts = Alerts::start(&data.join("alert"), rules).unwrap();
+    let at_s = i64::try_from(today() * DAY_S).unwrap();
+    let (rule, subject, value) = ("r".to_owned(), number.to_owned(), Some(9.0));
+    alerts.observe(vec![Seen { rule, subject, at_s, value, samples: 1, ..Seen::default() }]).unwrap();
+    assert!(alerts.wait_for(std::time::Duration::from_secs(60), |view| view.incidents.len() == 1));
+    drop(alerts);
+    use trunkline_web::auth::{AuditEntry, AuthOptions, DESK_FILE, Desk};
+    let desk = Desk::open(&data.join(DESK_FILE), &AuthOptions::default()).unwrap();
+    let (user, action, outcome) = (Some("ann".to_owned()), "calls.export".to_owned(), "ok".to_owned());
+    let object = format!("number:{number} one-way");
+    desk.audit(&AuditEntry { at_ns: 1, user, address: None, action, object, outcome }).unwrap();
+}
+
+/// What erasures are reported to leave behind elsewhere: entries of an audit log, copies in logs that are only appended
+/// to, free pages of a database, its journal (docs/decisions/0079).
+#[test]
+fn a_number_leaves_alerts_and_the_audit_log_and_the_receipt_says_what_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let (here, number) = (folder.path(), "+4420700123");
+    std::fs::write(here.join("days.pcap"), capture(today() - 5, 6)).unwrap();
+    run(here, &["read", "days.pcap"]);
+    let data = here.join("trunkline-data");
+    alerts_and_audit(&data, number);
+    std::fs::create_dir_all(data.join("captures")).unwrap();
+    std::fs::write(data.join("captures/a.pcap"), "").unwrap();
+    let before = stands(&data, "4420700123");
+    let dry = told(here, 0, &["store", "forget", number, "--dry-run"]);
+    assert!(dry.contains("2 calls with their streams would leave"), "{dry}");
+    assert!(dry.contains("audit log: would be made unreadable in 1 entry; 0 saved filters would leave"), "{dry}");
+    assert!(dry.contains("alerts: would be made unreadable in "), "{dry}");
+    assert!(before > 4 && stands(&data, "4420700123") == before);
+    let receipt = told(here, 0, &["store", "forget", number, "--json"]);
+    let receipt: serde_json::Value = serde_json::from_str(&receipt).unwrap();
+    let receipt = &receipt["receipt"];
+    assert_eq!(receipt["removed"]["calls"], 2, "{receipt}");
+    assert_eq!((&receipt["audit"]["entries"], &receipt["audit"]["filters"]), (&1.into(), &0.into()), "{receipt}");
+    assert!(receipt["alerts"]["records"].as_u64() > Some(0), "{receipt}");
+    // Only what is there is named: captures, and neither a packet log nor a ledger.
+    assert_eq!(receipt["not_touched"].as_array().map(Vec::len), Some(1), "{receipt}");
+    assert!(receipt["not_touched"][0]["look"].as_str().is_some_and(|look| look.starts_with("ls -l ")), "{receipt}");
+    assert_eq!(stands(&data, "4420700123"), 0);
+    told(here, 0, &["verify", "--deep"]);
+    let again = told(here, 0, &["store", "forget", number]);
+    assert!(again.contains("0 calls") && again.contains("made unreadable in 0 records"), "{again}");
+}
+
+#[test]
+fn who_has_the_alerts_open_and_answers_nobody_is_told_and_nothing_is_written_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("days.pcap"), capture(today() - 1, 2)).unwrap();
+    run(here, &["read", "days.pcap"]);
+    let data = here.join("trunkline-data");
+    alerts_and_audit(&data, "+4420700123");
+    let held = trunkline_commit::Folder::open(&data.join("alert")).unwrap();
+    let said = told(here, 3, &["store", "forget", "+4420700123"]);
+    assert!(said.contains("another process uses this folder"), "{said}");
+    assert!(stands(&data.join("alert"), "4420700123") > 0);
+    drop(held);
+    told(here, 0, &["store", "forget", "+4420700123"]);
+    assert_eq!(stands(&data, "4420700123"), 0);
+}

@@ -73,6 +73,7 @@ pub mod action {
     pub const GRAPH_TREE: &str = "graph.tree";
     pub const GRAPH_GRAPH: &str = "graph.graph";
     pub const GRAPH_RIGHTS: &str = "graph.rights";
+    pub const NUMBER_FORGET: &str = "number.forget";
     pub const REFUSED: &str = "refused";
 }
 

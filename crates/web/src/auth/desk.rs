@@ -161,6 +161,12 @@ impl Desk {
         Ok(done)
     }
 
+    /// Folds the journal in and empties it, so that nothing is in it that was changed since; not 0 if somebody who
+    /// reads keeps it.
+    pub(crate) fn empty_journal(&self) -> Result<i64, Refusal> {
+        Ok(held(&self.writer).query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?)
+    }
+
     /// Writes something that may as well be left out: not if somebody else writes at this moment.
     pub(crate) fn write_if_idle(&self, what: impl FnOnce(&Connection) -> rusqlite::Result<usize>) {
         if let Ok(writer) = self.writer.try_lock() {

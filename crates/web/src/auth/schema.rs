@@ -4,7 +4,7 @@ use super::refusal::Refusal;
 use rusqlite::Connection;
 
 /// Each step takes the file from the version of its index to the next; a file of a later version is refused.
-const STEPS: [&str; 2] = [FIRST, GRAPH_RIGHTS];
+const STEPS: [&str; 3] = [FIRST, GRAPH_RIGHTS, FORGOTTEN_NUMBERS];
 
 const FIRST: &str = "
 CREATE TABLE users (
@@ -104,6 +104,17 @@ CREATE TABLE graph_defaults (
     everything INTEGER NOT NULL,
     CHECK ((role IS NULL) <> (user IS NULL))
 ) STRICT;
+";
+
+/// A number that is to be forgotten becomes unreadable in what an entry was about, and nothing else changes of it.
+const FORGOTTEN_NUMBERS: &str = "
+DROP TRIGGER audit_never_changes;
+CREATE TRIGGER audit_never_changes BEFORE UPDATE ON audit
+WHEN new.id IS NOT old.id OR new.at_ns IS NOT old.at_ns OR new.stranger IS NOT old.stranger
+    OR new.user IS NOT old.user OR new.address IS NOT old.address OR new.action IS NOT old.action
+    OR new.outcome IS NOT old.outcome OR length(new.object) IS NOT length(old.object)
+    OR instr(new.object, '*') = 0
+BEGIN SELECT RAISE(ABORT, 'the audit log is only appended to'); END;
 ";
 
 /// Brings a file to the version that is known here.

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 use trunkline_kit::Id;
+use trunkline_kit::forgotten::Forgotten;
 
 /// How long it may take until an order is on disk.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -86,6 +87,8 @@ pub(super) enum Order {
     Named {},
     /// What is wrong with the files of rules.
     Check {},
+    /// A number becomes unreadable in all that is kept, or is only looked for.
+    ForgetNumber { number: String, write: bool },
 }
 
 fn hundred() -> usize {
@@ -132,6 +135,11 @@ pub(super) fn carry_out(served: &Served, order: Order) -> Result<Value, Fault> {
         Order::Summary { seen } => Ok(alerts.look(|view| asked::summary(view, &alerts.rules(), seen.as_ref()))),
         Order::Named {} => Ok(alerts.look(sight::named)),
         Order::Check {} => Ok(asked::check(served)),
+        Order::ForgetNumber { number, write } => {
+            let number = Forgotten::new(&number).ok_or_else(|| Fault::new("bad-request", "it is no number"))?;
+            let done = alerts.forget_number(&number, write).map_err(|why| Fault::new("unavailable", why))?;
+            Ok(json!({ "records": done.records, "files": done.files, "kept": done.kept }))
+        }
     }
 }
 

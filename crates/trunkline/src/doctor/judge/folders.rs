@@ -14,8 +14,6 @@ const HEADROOM: f64 = 2.0;
 const WAIT_MAX: Duration = Duration::from_millis(500);
 /// Retention below this is hardly meant.
 const RETENTION_GOOD: Duration = Duration::from_secs(86_400);
-/// And below this nothing can be looked up any more.
-const RETENTION_MIN: Duration = Duration::from_secs(3600);
 /// File systems of another machine.
 const NETWORK: [&str; 9] = ["nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ceph", "fuse.sshfs", "fuse.glusterfs"];
 /// File systems in memory.
@@ -101,14 +99,12 @@ fn retention(name: &str, folder: &Folder, traffic: &Traffic, wanted: &Wanted) ->
     let Some(rate) = rate else { return Some(Finding::good("retention", name, seen)) };
     let time = Duration::from_secs_f64((room as f64 / rate).min(1e12));
     let seen = format!("{seen}: {} at the rate seen", age(time));
-    Some(match time {
-        time if time >= RETENTION_GOOD => Finding::good("retention", name, seen),
-        time => {
-            let bad = time < RETENTION_MIN;
-            let finding = if bad { Finding::bad } else { Finding::warn }("retention", name, seen);
-            finding.loses("packets that are older").fix(MORE_DISKS)
-        }
-    })
+    if time >= RETENTION_GOOD {
+        return Some(Finding::good("retention", name, seen));
+    }
+    // Recording goes on: nothing is lost that was not to leave.
+    let seen = format!("{seen}, then the oldest packets leave for new ones");
+    Some(Finding::warn("retention", name, seen).fix(MORE_DISKS))
 }
 
 /// Whether what the limit leaves free has room for a full segment in both forms, while it is compressed.
@@ -123,14 +119,12 @@ fn compression(name: &str, folder: &Folder, wanted: &Wanted) -> Option<Finding> 
     let needed = KEEP_FREE_OCTETS.saturating_add(segment);
     (free < needed).then(|| {
         let seen = format!(
-            "the limit leaves {} free; to compress a segment of {} takes {}",
+            "the limit leaves {} free; to compress a segment of {} takes {}: larger ones stay as they are",
             octets(free),
             octets(segment),
             octets(needed)
         );
-        let finding = Finding::warn("compression", name, seen);
-        finding
-            .loses("room: larger segments stay as they are")
+        Finding::warn("compression", name, seen)
             .fix("in the configuration: less for [record] limit, or a smaller segment-size")
     })
 }

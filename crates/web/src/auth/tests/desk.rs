@@ -104,6 +104,45 @@ fn the_audit_log_is_only_appended_to() {
 }
 
 #[test]
+fn a_number_leaves_the_audit_log_whose_entries_stay() {
+    let f = fixture();
+    f.has_user("alice", Role::Administrator);
+    let viewer = f.signed_in("alice").viewer;
+    let address = from("10.0.0.9").address;
+    let see = |object: &str| f.audit_viewer(&viewer, address, action::CALLS_EXPORT, object, "ok", NOW).unwrap();
+    ["number:+44207001234 one-way", "number:442070012345", "caller:44207001234"].into_iter().for_each(see);
+    f.save_filter(&viewer, "theirs", "number:+44207001234", false).unwrap();
+    f.save_filter(&viewer, "others", "number:+4420700*", false).unwrap();
+    let all = AuditAsk { from_ns: 0, to_ns: i64::MAX, user: None, limit: 1000, cursor: None };
+    let before = f.audit_page(&all).unwrap().entries;
+    let number = trunkline_kit::forgotten::Forgotten::new("+44207001234").unwrap();
+    let found = f.number_at_desk(&number).unwrap();
+    assert_eq!((found.entries, found.filters), (2, 1));
+    assert_eq!(f.audit_page(&all).unwrap().entries, before, "it was only looked for");
+    assert_eq!(f.forget_number(&number, "shell", NOW + SECOND).unwrap(), found);
+    let after = f.audit_page(&all).unwrap().entries;
+    assert_eq!((after[0].action.as_str(), after[0].object.as_str()), (action::NUMBER_FORGET, "2 entries, 1 filters"));
+    let objects: Vec<_> = after[1..4].iter().map(|entry| entry.object.as_str()).collect();
+    assert_eq!(objects, ["caller:***********", "number:442070012345", "number:+*********** one-way"]);
+    assert_eq!(after.len(), before.len() + 1);
+    assert_eq!(f.filters(&viewer).unwrap().len(), 1);
+    assert_eq!(f.forget_number(&number, "shell", NOW + SECOND).unwrap(), NumberAtDesk::default());
+    // Not in the octets of the file, nor of its journal.
+    for file in std::fs::read_dir(f.folder.path().join("web")).unwrap() {
+        let octets = std::fs::read(file.unwrap().path()).unwrap();
+        let text = String::from_utf8_lossy(&octets).replace("442070012345", "");
+        assert!(!text.contains("44207001234"));
+    }
+    let raw = Connection::open(f.folder.path().join(DESK_FILE)).unwrap();
+    for change in ["object = 'x*'", "object = replace(object, 'number', 'NUMBER')", "at_ns = 1", "user = 'bob'"] {
+        assert!(
+            raw.execute(&format!("UPDATE audit SET {change} WHERE object LIKE 'number:4%'"), []).is_err(),
+            "{change}"
+        );
+    }
+}
+
+#[test]
 fn nobody_floods_the_audit_log_with_what_they_do() {
     let f = fixture();
     f.has_user("alice", Role::Support);
