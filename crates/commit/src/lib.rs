@@ -86,6 +86,6 @@ pub use folder::Folder;
 pub use follow::{Follower, Place, read_again};
 pub use log::{Found, Group, Log, Options, make};
 pub use read::{Sealed, check_mark, read, read_known, read_sealed, sealed, sealed_before};
-pub use redact::{Redacted, redact};
+pub use redact::{Change, Redacted, redact};
 pub use repair::{Repaired, Show, Survey, repair, survey};
 pub use snapshot::{Keep, Snapshot, SnapshotWriter};

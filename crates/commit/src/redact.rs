@@ -27,17 +27,16 @@ pub struct Redacted {
     pub kept: u64,
 }
 
+/// What a record becomes; none where it stays.
+pub type Change<'c> = dyn FnMut(&[u8]) -> Result<Option<Vec<u8>>, String> + 'c;
+
 /// Has records changed, in all segments and snapshots of a log that nobody has open; or only counts those that would
 /// be. `change` gives a record that is as long as it was, or none where it stays.
 ///
 /// # Errors
 /// The log is damaged: a repair comes first. [`Fault::Option`] if `change` gives what is longer or shorter, or refuses
 /// a record: nothing was changed. The disk fails.
-pub fn redact<D: Disk>(
-    disk: &D,
-    write: bool,
-    change: &mut dyn FnMut(&[u8]) -> Result<Option<Vec<u8>>, String>,
-) -> Result<Redacted, Fault> {
+pub fn redact<D: Disk>(disk: &D, write: bool, change: &mut Change<'_>) -> Result<Redacted, Fault> {
     let names = disk.list().map_err(Fault::io("the folder"))?;
     let files: Vec<(String, u64)> = names.iter().filter_map(|name| Some((name.clone(), numbered(name)?))).collect();
     if let Some((first, _)) = read::segments(disk)?.first() {
@@ -72,12 +71,7 @@ fn numbered(name: &str) -> Option<u64> {
 }
 
 /// The octets of a file with its records changed, and how many were.
-fn changed<D: Disk>(
-    disk: &D,
-    name: &str,
-    number: u64,
-    change: &mut dyn FnMut(&[u8]) -> Result<Option<Vec<u8>>, String>,
-) -> Result<(Vec<u8>, u64), Fault> {
+fn changed<D: Disk>(disk: &D, name: &str, number: u64, change: &mut Change<'_>) -> Result<(Vec<u8>, u64), Fault> {
     let mut octets = whole(disk, name, Vec::new()).map_err(Fault::io(name))?;
     let salt = octets.first_chunk::<SEGMENT_HEAD_OCTETS>().and_then(|head| salt_of(head, number));
     let salt = salt.ok_or_else(|| Fault::damaged(name, 0, "the head of the file is damaged"))?;
@@ -102,7 +96,7 @@ fn changed<D: Disk>(
 }
 
 /// Has the records of a whole block changed in it; how many were.
-fn in_block(block: &mut [u8], change: &mut dyn FnMut(&[u8]) -> Result<Option<Vec<u8>>, String>) -> Result<u64, String> {
+fn in_block(block: &mut [u8], change: &mut Change<'_>) -> Result<u64, String> {
     let (mut at, mut records) = (HEAD_OCTETS, 0);
     while let Some(length) = block.get(at..).and_then(|rest| rest.first_chunk::<4>()) {
         let begin = at + 4;
