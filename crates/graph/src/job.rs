@@ -226,9 +226,10 @@ impl Graphs {
         let mut swept = swept.map_err(|error| OpenError::Io(folder.display().to_string(), error))?;
         let journal_disk = Arc::new(open_log_folder(folder, "journal")?);
         let journal_options = log_options(options);
-        let mut behind_octets = 0;
+        let (mut behind_octets, mut given_up) = (0, 0_u64);
         let count = |_: u64, record: &[u8]| {
             behind_octets += record.len() as u64;
+            given_up += u64::from(record.is_empty());
             // One that is not whole is told when it is brought.
             let _whole = crate::journal::each(record, |source, _, _| {
                 swept.said.insert(source);
@@ -237,6 +238,9 @@ impl Graphs {
         };
         let log_of_samples = Log::open(Arc::clone(&journal_disk), journal_options, |_| Ok(()), count);
         let log_of_samples = log_of_samples.map_err(|fault| OpenError::Log("the journal of samples", fault))?;
+        if given_up > 0 {
+            tracing::warn!("graphs: a repair of the journal gave up {given_up} records: their samples are lost");
+        }
         for damaged in &log_of_samples.found().damaged {
             tracing::error!("graphs: the journal of samples is damaged, and gone on without: {damaged}");
         }
