@@ -172,10 +172,11 @@ impl Read {
             Ok::<_, Failure>(store)
         };
         let store = if self.no_store { None } else { Some(open()?) };
+        let parts = store.as_ref().map(Parts::before).transpose()?.unwrap_or_default();
         Ok(Output {
             store,
             waiting: 0,
-            parts: Parts::default(),
+            parts,
             json: self.json,
             out: stdout(),
             line: String::new(),

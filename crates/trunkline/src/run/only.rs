@@ -48,9 +48,10 @@ impl Only {
         }
         let folder = File::open(data).map_err(failed)?;
         let begun = Instant::now();
-        let lock = || {
-            flock(&folder, FlockOperation::NonBlockingLockExclusive)
-                .and_then(|()| flock(&file, FlockOperation::NonBlockingLockExclusive))
+        let lock = || match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(rustix::io::Errno::WOULDBLOCK),
+            // Some file systems lock files alone.
+            _ => flock(&file, FlockOperation::NonBlockingLockExclusive),
         };
         let mut locked = lock();
         while locked == Err(rustix::io::Errno::WOULDBLOCK) && begun.elapsed() < patience {

@@ -6,7 +6,8 @@
 
 use crate::failure::Failure;
 use crate::search;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::time::Duration;
 use trunkline_kit::Id;
 use trunkline_store::removal::Chosen;
 use trunkline_store::row::{Call, CallState, Rows, Stream};
@@ -15,6 +16,12 @@ use trunkline_wire::{Address, Endpoint};
 
 /// Rows that are looked at, at most; further ones stay.
 const PARTS_MAX: usize = 100_000;
+/// Calls and streams of one command, beyond which it is not looked for parts.
+const OWN_MAX: usize = 2_000_000;
+/// A stream that began so long before is not looked for.
+const LONG_NS: i64 = 24 * 3_600_000_000_000;
+/// How long it is looked for streams.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What a stream is known by.
 type Media = (i64, String, String);
@@ -31,12 +38,29 @@ pub struct Parts {
     /// A BYE or CANCEL of a call whose other messages were not seen.
     ends: Vec<Part>,
     streams: HashMap<Media, Vec<(Id, Span)>>,
+    /// What this command wrote itself: no row of it is a part of another.
+    own: HashSet<Id>,
+    /// Whether the store had anything before.
+    had_rows: bool,
     count: usize,
 }
 
 impl Parts {
+    /// For a store as it is before anything is written.
+    ///
+    /// # Errors
+    /// It cannot be listed.
+    pub fn before(store: &Store) -> Result<Parts, Failure> {
+        let had_rows = !store.days().map_err(search::failure)?.is_empty();
+        Ok(Parts { had_rows, ..Parts::default() })
+    }
+
     /// Looks at rows that are written.
     pub fn take(&mut self, rows: &Rows) {
+        if !self.had_rows || self.own.len() > OWN_MAX {
+            return;
+        }
+        self.own.extend(rows.calls.iter().map(|call| call.id).chain(rows.streams.iter().map(|stream| stream.id)));
         for call in rows.calls.iter().filter(|call| call.state == CallState::JoinedMidCall) {
             if self.may_take() {
                 let (between, span) = (hosts(call.src, call.dst), (call.start_ns, call.last_ns));
@@ -67,10 +91,13 @@ impl Parts {
     /// # Errors
     /// The store cannot be read.
     pub fn of_known(&self, store: &Store) -> Result<Chosen, Failure> {
+        if self.own.len() > OWN_MAX {
+            return Ok(Chosen::default());
+        }
         let of = |parts: &[Part]| -> Result<BTreeSet<Id>, Failure> {
             let mut found = BTreeSet::new();
             for (id, name, between, span) in parts {
-                if is_there(store, (*id, name), between, *span)? {
+                if self.is_there(store, (*id, name), between, *span)? {
                     found.insert(*id);
                 }
             }
@@ -86,15 +113,26 @@ impl Parts {
             return Ok(BTreeSet::new());
         };
         let text = format!(
-            "SELECT ssrc, src, dst, first_ns, last_ns FROM streams WHERE first_ns < {to_ns} AND last_ns > {from_ns}"
+            "SELECT ssrc, src, dst, first_ns, last_ns, id FROM streams WHERE first_ns < {to_ns} AND last_ns > {from_ns}"
         );
         let mut parts = BTreeSet::new();
-        let limits = SqlLimits { rows_max: usize::MAX, ..SqlLimits::default() };
+        let limits = SqlLimits {
+            from_ns: from_ns.saturating_sub(LONG_NS),
+            to_ns: to_ns.saturating_add(1),
+            rows_max: usize::MAX,
+            time_max: PATIENCE,
+            ..SqlLimits::default()
+        };
         let done = store.sql(&text, &limits, &mut |_, row| {
-            let [SqlValue::Whole(ssrc), SqlValue::Text(src), SqlValue::Text(dst), first, last] = row else {
+            let [SqlValue::Whole(ssrc), SqlValue::Text(src), SqlValue::Text(dst), first, last, whole] = row else {
                 return true;
             };
-            let (SqlValue::Whole(first), SqlValue::Whole(last)) = (first, last) else { return true };
+            let (SqlValue::Whole(first), SqlValue::Whole(last), SqlValue::Text(whole)) = (first, last, whole) else {
+                return true;
+            };
+            if whole.parse::<Id>().is_ok_and(|whole| self.own.contains(&whole)) {
+                return true;
+            }
             if let Some(found) = self.streams.get(&(*ssrc, src.clone(), dst.clone())) {
                 let of_it = found.iter().filter(|(_, span)| is_part((*first, *last), *span));
                 parts.extend(of_it.map(|(id, _)| *id));
@@ -104,25 +142,32 @@ impl Parts {
         done.map_err(search::failure)?;
         Ok(parts)
     }
-}
 
-/// Whether the store has a call of that name that a part is of.
-fn is_there(store: &Store, (id, name): (Id, &str), between: &[Address; 2], span: Span) -> Result<bool, Failure> {
-    let is_whole = |call: &Call| {
-        call.id != id && hosts(call.src, call.dst) == *between && is_part((call.start_ns, call.last_ns), span)
-    };
-    match store.call(name).map_err(search::failure)? {
-        Found::One(call) => Ok(is_whole(&call)),
-        Found::None => Ok(false),
-        Found::Many(many) => {
-            for (other, start_ns) in many {
-                let earlier = other != id && start_ns < span.0;
-                let call = if earlier { store.call_by_id(other).map_err(search::failure)? } else { None };
-                if call.is_some_and(|call| is_whole(&call)) {
-                    return Ok(true);
+    /// Whether the store has a call of that name that a part is of.
+    fn is_there(
+        &self,
+        store: &Store,
+        (id, name): (Id, &str),
+        between: &[Address; 2],
+        span: Span,
+    ) -> Result<bool, Failure> {
+        let is_whole = |call: &Call| {
+            let is_others = call.id != id && !self.own.contains(&call.id);
+            is_others && hosts(call.src, call.dst) == *between && is_part((call.start_ns, call.last_ns), span)
+        };
+        match store.call(name).map_err(search::failure)? {
+            Found::One(call) => Ok(is_whole(&call)),
+            Found::None => Ok(false),
+            Found::Many(many) => {
+                for (other, start_ns) in many {
+                    let earlier = other != id && start_ns < span.0;
+                    let call = if earlier { store.call_by_id(other).map_err(search::failure)? } else { None };
+                    if call.is_some_and(|call| is_whole(&call)) {
+                        return Ok(true);
+                    }
                 }
+                Ok(false)
             }
-            Ok(false)
         }
     }
 }
