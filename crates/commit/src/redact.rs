@@ -11,10 +11,8 @@ use crate::disk::Disk;
 use crate::fault::Fault;
 use crate::name::{self, Kind};
 use crate::read::{self, SEGMENT_HEAD_OCTETS, salt_of, whole};
+use crate::repair::put;
 use crate::snapshot::Snapshot;
-
-/// Octets that are written at once.
-const PIECE: usize = 1 << 20;
 
 /// What was found, and changed unless it was only looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,14 +110,4 @@ fn in_block(block: &mut [u8], change: &mut Change<'_>) -> Result<u64, String> {
         at = end;
     }
     Ok(records)
-}
-
-/// A file in place of one of its name.
-fn put<D: Disk>(disk: &D, name: &str, octets: &[u8]) -> Result<(), Fault> {
-    let file = disk.make(name::NEXT, 0).map_err(Fault::io(name::NEXT))?;
-    for (at, piece) in (0..).zip(octets.chunks(PIECE)) {
-        disk.write(&file, at * PIECE as u64, piece).map_err(Fault::io(name::NEXT))?;
-    }
-    disk.sync(&file).map_err(Fault::io(name::NEXT))?;
-    disk.rename(name::NEXT, name).map_err(Fault::io(name))
 }

@@ -446,7 +446,7 @@ fn kept(name: &str, number: u32) -> String {
 }
 
 /// Writes a file in place of what has its name.
-fn put<D: Disk>(disk: &D, name: &str, octets: &[u8]) -> Result<(), Fault> {
+pub(crate) fn put<D: Disk>(disk: &D, name: &str, octets: &[u8]) -> Result<(), Fault> {
     let file = disk.make(name::NEXT, 0).map_err(Fault::io(name::NEXT))?;
     for (at, piece) in (0..).zip(octets.chunks(PIECE)) {
         disk.write(&file, at * PIECE as u64, piece).map_err(Fault::io(name))?;

@@ -2,7 +2,7 @@
 //! stays small; a file is there before the record that names it, and goes when no message needs it any more.
 
 use std::collections::BTreeSet;
-use std::fs::{self};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use trunkline_kit::place;
