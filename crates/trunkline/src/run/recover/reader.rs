@@ -286,13 +286,26 @@ impl Reader {
         loop {
             let (seen, has_missed) = self.read(&files, keep)?;
             left -= 1;
-            if !has_missed || left == 0 {
+            if !has_missed {
+                return Some(seen);
+            }
+            if left == 0 {
+                tracing::warn!(
+                    "recovery: segments left their places again and again: calls may lack packets of theirs"
+                );
+                self.recovery.change(|state| state.report.counted.faults += 1);
                 return Some(seen);
             }
             let listed = self.segments(keep.from_ns, classes)?;
             let listed: HashMap<_, _> = listed.into_iter().map(|file| (name(&file), file)).collect();
-            // What is nowhere any more was deleted by retention.
+            let before = files.len();
             files = files.into_iter().filter_map(|file| listed.get(&name(&file)).cloned()).collect();
+            let deleted = (before - files.len()) as u64;
+            if deleted > 0 {
+                let what = figure::of(deleted, "segment was", "segments were");
+                tracing::warn!("recovery: {what} deleted by retention and could not be read");
+                self.recovery.change(|state| state.report.counted.faults += deleted);
+            }
         }
     }
 
