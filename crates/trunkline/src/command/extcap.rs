@@ -13,7 +13,7 @@ use crate::terminal::Terminal;
 use rustix::fs::OFlags;
 use sentences::Interface;
 use std::ffi::OsString;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -149,6 +149,7 @@ impl Extcap {
         let question = self.question(terminal).inspect_err(|_| end_pipe(path))?;
         let failed = |e: io::Error| Failure::Failed(format!("{}: {e}", path.display()));
         let pipe = OpenOptions::new().write(true).open(path).map_err(failed)?;
+        close_at_exit(pipe.try_clone().map_err(failed)?);
         let mut sink = Stream::begin(pipe).map_err(failed)?;
         let answered = question.answer(&mut sink);
         match (answered?, sink.finish().1) {
@@ -216,11 +217,17 @@ fn end_pipe(path: &Path) {
     }
     let at_once = OFlags::NONBLOCK.bits().cast_signed();
     for _ in 0..READER_TRIES {
-        if OpenOptions::new().write(true).custom_flags(at_once).open(path).is_ok() {
-            return;
+        if let Ok(pipe) = OpenOptions::new().write(true).custom_flags(at_once).open(path) {
+            return close_at_exit(pipe);
         }
         std::thread::park_timeout(READER_TICK);
     }
+}
+
+/// Leaves the pipe open until the program ends, behind what it says at standard error: Wireshark looks there once, when
+/// the pipe ends.
+fn close_at_exit(pipe: File) {
+    std::mem::forget(pipe);
 }
 
 #[cfg(test)]
