@@ -3,12 +3,11 @@
 //!
 //! [`plan`] decides and touches nothing; [`Retention`] lists the files, asks it, and removes or moves them.
 
-mod clock;
 mod pins;
 mod plan;
 mod shell;
 
-pub use clock::{CONFIRM, ClockWatch, JUMP};
 pub use pins::{PINS_MAX, Pin, Pins};
 pub use plan::{Action, ClassRule, Reason, Rules, Step, Stored, VolumeRule, plan};
 pub use shell::{Removed, Retention, RetentionOptions, Swept};
+pub use trunkline_kit::clock_watch::{CONFIRM, ClockWatch, JUMP};

@@ -27,6 +27,22 @@ pub struct Rules {
     pub octets: Option<u64>,
 }
 
+/// The time by which rows get old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Now {
+    /// Nanoseconds since 1970.
+    pub ns: i64,
+    /// Whether the clock can be believed. If not, nothing leaves because of its age, and nothing that has a minimum age.
+    pub is_believed: bool,
+}
+
+impl Now {
+    /// A time that is believed.
+    pub fn believed(ns: i64) -> Now {
+        Now { ns, is_believed: true }
+    }
+}
+
 impl Rules {
     /// That of a class.
     pub fn of(&self, class: Class) -> Rule {
@@ -34,9 +50,9 @@ impl Rules {
     }
 
     /// Whether a class of a day may not leave yet.
-    pub fn protects(&self, class: Class, day: Day, now_ns: i64) -> bool {
-        let age_ns = now_ns.saturating_sub(day.end_ns());
-        self.of(class).keep_at_least_ns.is_some_and(|least_ns| age_ns < least_ns)
+    pub fn protects(&self, class: Class, day: Day, now: Now) -> bool {
+        let age_ns = now.ns.saturating_sub(day.end_ns());
+        self.of(class).keep_at_least_ns.is_some_and(|least_ns| age_ns < least_ns || !now.is_believed)
     }
 
     /// Whether it has to be known what there is of each class, for files of so many octets in all.
@@ -95,9 +111,13 @@ pub struct Plan {
 }
 
 /// What leaves of these days, the oldest first, at this time.
-pub fn plan(days: &[DayHeld], rules: &Rules, now_ns: i64) -> Plan {
-    let today = Day::of(now_ns);
-    let mut leaves = Leaves { days, rules, now_ns, today, gone: BTreeSet::new(), plan: Plan::default() };
+pub fn plan(days: &[DayHeld], rules: &Rules, now: Now) -> Plan {
+    let mut today = Day::of(now.ns);
+    if let Some(newest) = days.last().filter(|_| !now.is_believed) {
+        // Whatever day it is, that is the one which is written.
+        today = today.min(newest.day);
+    }
+    let mut leaves = Leaves { days, rules, now, today, gone: BTreeSet::new(), plan: Plan::default() };
     leaves.plan.days_ahead = days.iter().filter(|d| d.day > today).count();
     for (class, rule) in Class::ALL.into_iter().zip(rules.classes) {
         leaves.by_age(class, rule);
@@ -111,7 +131,7 @@ pub fn plan(days: &[DayHeld], rules: &Rules, now_ns: i64) -> Plan {
 struct Leaves<'a> {
     days: &'a [DayHeld],
     rules: &'a Rules,
-    now_ns: i64,
+    now: Now,
     today: Day,
     gone: BTreeSet<(Day, Class)>,
     plan: Plan,
@@ -121,7 +141,7 @@ impl Leaves<'_> {
     /// Lets a class leave a day if there is any of it and it may; the octets of its tables.
     fn leave(&mut self, held: &DayHeld, class: Class, why: Why) -> Option<u64> {
         let (day, of) = (held.day, held.of(class));
-        let may = day < self.today && !self.rules.protects(class, day, self.now_ns);
+        let may = day < self.today && !self.rules.protects(class, day, self.now);
         if of.rows == 0 || !may || !self.gone.insert((day, class)) {
             return None;
         }
@@ -130,8 +150,8 @@ impl Leaves<'_> {
     }
 
     fn by_age(&mut self, class: Class, rule: Rule) {
-        let Some(age_ns) = rule.keep_age_ns else { return };
-        let (days, now_ns) = (self.days, self.now_ns);
+        let Some(age_ns) = rule.keep_age_ns.filter(|_| self.now.is_believed) else { return };
+        let (days, now_ns) = (self.days, self.now.ns);
         for held in days.iter().filter(|d| now_ns.saturating_sub(d.day.end_ns()) >= age_ns) {
             self.leave(held, class, Why::Age);
         }
@@ -206,7 +226,7 @@ mod tests {
 
     #[test]
     fn without_rules_all_stays() {
-        let plan = plan(&days(), &Rules::default(), NOW);
+        let plan = plan(&days(), &Rules::default(), Now::believed(NOW));
         assert_eq!(plan, Plan { days_ahead: 1, ..Plan::default() });
         assert!(!Rules::default().ask_for_classes(u64::MAX));
     }
@@ -214,7 +234,7 @@ mod tests {
     #[test]
     fn a_class_leaves_when_all_of_a_day_is_old_enough() {
         let age = Rule { keep_age_ns: Some(38 * DAY_NS), ..Rule::default() };
-        let plan = plan(&days(), &rules(&[(Class::Intervals, age)], None), NOW);
+        let plan = plan(&days(), &rules(&[(Class::Intervals, age)], None), Now::believed(NOW));
         assert_eq!(ages(&plan, Class::Intervals), [40, 39], "the day before began 38 days ago and ended later");
         assert!(plan.leave.iter().all(|leave| (leave.rows, leave.octets, leave.why) == (3, 10, Why::Age)));
         assert_eq!(plan.leave.len(), 2);
@@ -223,7 +243,7 @@ mod tests {
     #[test]
     fn a_class_keeps_its_size_and_never_gives_up_today() {
         let size = |keep_octets| Rule { keep_octets: Some(keep_octets), ..Rule::default() };
-        let of = |octets| plan(&days(), &rules(&[(Class::Losses, size(octets))], None), NOW);
+        let of = |octets| plan(&days(), &rules(&[(Class::Losses, size(octets))], None), Now::believed(NOW));
         assert_eq!(ages(&of(405), Class::Losses), [40, 39]);
         let all = of(0);
         assert_eq!((ages(&all, Class::Losses).len(), all.over_octets), (40, 20));
@@ -231,7 +251,7 @@ mod tests {
 
     #[test]
     fn for_the_limit_the_oldest_days_go_first_and_what_is_needed_least_of_them() {
-        let of = |octets| plan(&days(), &rules(&[], Some(octets)), NOW);
+        let of = |octets| plan(&days(), &rules(&[], Some(octets)), Now::believed(NOW));
         let all = 42 * 65;
         assert_eq!(of(all).leave, []);
         let one = of(all - 15);
@@ -250,13 +270,30 @@ mod tests {
     fn a_minimum_age_holds_against_age_size_and_limit() {
         let least = Rule { keep_age_ns: Some(DAY_NS), keep_octets: Some(0), keep_at_least_ns: Some(30 * DAY_NS) };
         let rules = rules(&[(Class::Charges, least)], Some(0));
-        let plan = plan(&days(), &rules, NOW);
+        let plan = plan(&days(), &rules, Now::believed(NOW));
         assert_eq!(ages(&plan, Class::Charges), (31..=40).rev().collect::<Vec<_>>());
         assert_eq!(ages(&plan, Class::Calls).len(), 40);
         // Charges and files of thirty days, and today and tomorrow; the charges of the class once more.
         assert_eq!(plan.over_octets, (30 * 15 + 2 * 65) + (30 + 2) * 10);
         let day = |n: i64| Day::of(NOW - n * DAY_NS);
-        assert!(rules.protects(Class::Charges, day(30), NOW) && !rules.protects(Class::Charges, day(31), NOW));
+        let protects = |n| rules.protects(Class::Charges, day(n), Now::believed(NOW));
+        assert!(protects(30) && !protects(31));
+    }
+
+    #[test]
+    fn a_clock_in_doubt_ages_nothing_and_gives_up_nothing_that_the_law_asks_for() {
+        let rule = Rule { keep_age_ns: Some(DAY_NS), keep_at_least_ns: Some(DAY_NS), ..Rule::default() };
+        let size = Rule { keep_octets: Some(0), ..Rule::default() };
+        let rules = rules(&[(Class::Charges, rule), (Class::Calls, rule), (Class::Losses, size)], Some(0));
+        // A clock that is wrong by ten years, and one that is wrong by as much the other way.
+        for (ns, gone) in [(NOW + 3650 * DAY_NS, 41), (NOW - 3650 * DAY_NS, 0)] {
+            let plan = plan(&days(), &rules, Now { ns, is_believed: false });
+            let of = |class| plan.leave.iter().filter(|leave| leave.class == class).count();
+            assert_eq!((of(Class::Charges), of(Class::Calls)), (0, 0));
+            // All but the newest day, for which there is no room, may leave.
+            assert_eq!((of(Class::Losses), of(Class::Intervals)), (gone, gone));
+            assert!(plan.leave.iter().all(|leave| leave.why != Why::Age) && plan.over_octets > 0);
+        }
     }
 
     #[test]
@@ -264,6 +301,6 @@ mod tests {
         let mut days = days();
         days.iter_mut().for_each(|d| d.classes[0] = Held { rows: 0, octets: 4 });
         let age = Rule { keep_age_ns: Some(0), keep_octets: Some(0), ..Rule::default() };
-        assert_eq!(plan(&days, &rules(&[(Class::Intervals, age)], None), NOW).leave, []);
+        assert_eq!(plan(&days, &rules(&[(Class::Intervals, age)], None), Now::believed(NOW)).leave, []);
     }
 }

@@ -1,15 +1,19 @@
 //! Retention of the store's rows: the settings as rules, what leaves by them, and letting it leave.
 
+pub mod clock;
+
 use crate::run::config::Settings;
 use crate::show::figure;
+use clock::{Clock, Moment};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
+use trunkline_kit::metrics::Sample;
 use trunkline_store::removal::{Class, DayHeld, Gone};
-use trunkline_store::retention::{self, Plan, Rule, Rules};
+use trunkline_store::retention::{self, Now, Plan, Rule, Rules};
 use trunkline_store::time::Day;
 use trunkline_store::{Access, Skipped, Store, StoreError};
 
@@ -75,7 +79,7 @@ impl Keeper {
     ///
     /// # Errors
     /// The folder cannot be read.
-    pub fn plan(&mut self, store: &Store, now_ns: i64) -> Result<Planned, StoreError> {
+    pub fn plan(&mut self, store: &Store, now: Now) -> Result<Planned, StoreError> {
         let days = store.days()?;
         let octets = octets(store, &days);
         let (mut held, mut skipped) = (vec![], vec![]);
@@ -91,7 +95,7 @@ impl Keeper {
                 }
             }
         }
-        Ok(Planned { plan: retention::plan(&held, &self.rules, now_ns), octets, skipped })
+        Ok(Planned { plan: retention::plan(&held, &self.rules, now), octets, skipped })
     }
 
     fn held(&mut self, store: &Store, day: Day) -> Result<Option<DayHeld>, StoreError> {
@@ -145,6 +149,67 @@ pub fn contradiction(plan: &Plan) -> Option<String> {
     })
 }
 
+trunkline_kit::counters! {
+    /// What retention counts.
+    pub struct Counts {
+        /// times that it was looked what has to leave
+        rounds: "trunkline_store_retention_rounds_total",
+        /// rows that left because of age or size
+        rows: "trunkline_store_retention_rows_total",
+        /// octets that the store's files got smaller by
+        octets: "trunkline_store_retention_octets_total",
+        /// days that left as a whole
+        days: "trunkline_store_retention_days_total",
+        /// days and classes of days that should have left and could not
+        failed: "trunkline_store_retention_failures_total",
+        /// times that the clock was in doubt, so that nothing left because of its age
+        doubts: "trunkline_store_retention_clock_doubts_total",
+    }
+}
+
+/// What the last round found.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// All rounds.
+    pub counts: Counts,
+    /// When the last round was, nanoseconds since 1970; none before the first.
+    pub at_ns: Option<i64>,
+    /// Octets of the store.
+    pub octets: u64,
+    /// Octets that it may have.
+    pub octets_max: Option<u64>,
+    /// Octets beyond a size that stay.
+    pub over_octets: u64,
+    /// What keeps rows from leaving, a line each.
+    pub trouble: Vec<String>,
+    /// Whether the clock is in doubt.
+    pub clock_in_doubt: bool,
+}
+
+impl Report {
+    /// For Prometheus.
+    pub fn samples(&self) -> Vec<Sample> {
+        let gauge = |name, help, value: u64| Sample::gauge(name, help, value as f64);
+        let mut samples: Vec<Sample> = self.counts.list().into_iter().map(Sample::from).collect();
+        if self.at_ns.is_some() {
+            samples.extend([
+                gauge("trunkline_store_octets", "octets of the store's files, at the last round", self.octets),
+                gauge("trunkline_store_retention_over_octets", "octets beyond a size that stay", self.over_octets),
+                gauge(
+                    "trunkline_store_retention_clock_in_doubt",
+                    "whether the clock is in doubt, so that nothing leaves because of its age",
+                    u64::from(self.clock_in_doubt),
+                ),
+            ]);
+        }
+        samples.extend(self.octets_max.map(|most| gauge("trunkline_store_limit_octets", "store.limit, octets", most)));
+        samples
+    }
+}
+
+/// The report of the last round, for whoever looks.
+pub type Shown = Arc<Mutex<Report>>;
+
 /// The thread that lets rows leave while a run goes on.
 pub struct Running {
     stop: Arc<AtomicBool>,
@@ -152,23 +217,29 @@ pub struct Running {
 }
 
 impl Running {
-    /// From now on.
+    /// From now on; what each round found is put into `shown`.
     ///
     /// # Errors
     /// There can be no thread.
-    pub fn start(settings: &Settings) -> std::io::Result<Self> {
-        let folder = settings.data.folder.join("store");
-        let rules = rules(settings, &settings.data.folder);
+    pub fn start(settings: &Settings, shown: Shown) -> std::io::Result<Self> {
+        let data = settings.data.folder.clone();
+        let rules = rules(settings, &data);
         if let Some(most) = rules.octets {
             tracing::info!("store: at most {} (store.limit = {})", figure::octets(most), settings.store.limit);
         }
+        held(&shown).octets_max = rules.octets;
         let stop = Arc::new(AtomicBool::new(false));
         let stops = Arc::clone(&stop);
         let work = move || {
-            let mut keeper = Keeper::new(&folder, rules);
+            let mut rounds = Rounds {
+                keeper: Keeper::new(&data.join("store"), rules),
+                clock: Clock::open(&data, &Moment::now()),
+                folder: data.join("store"),
+                shown,
+            };
             let mut wait = FIRST;
             while !waited(wait, &stops) {
-                round(&mut keeper, &folder, &stops);
+                rounds.round(&stops);
                 wait = EVERY;
             }
         };
@@ -199,29 +270,73 @@ fn waited(wait: Duration, stop: &AtomicBool) -> bool {
     }
 }
 
-fn round(keeper: &mut Keeper, folder: &Path, stop: &AtomicBool) {
-    let done = Store::open(folder, Access::Write).and_then(|mut store| {
-        let planned = keeper.plan(&store, crate::run::now_ns())?;
-        let left = leave(&mut store, &planned.plan, stop)?;
-        Ok((planned, left))
-    });
-    let (planned, left) = match done {
-        Ok(done) => done,
-        Err(e) => return tracing::error!("store: no rows can leave: {e}"),
-    };
-    if left.gone.rows() > 0 {
-        let (rows, octets) = (left.gone.rows(), left.octets);
-        tracing::info!(rows, octets, days = left.gone.days, "store: rows left by retention");
+struct Rounds {
+    keeper: Keeper,
+    clock: Clock,
+    folder: PathBuf,
+    shown: Shown,
+}
+
+impl Rounds {
+    fn round(&mut self, stop: &AtomicBool) {
+        let moment = Moment::now();
+        let now = self.clock.look(&moment);
+        let mut trouble = Vec::new();
+        if !now.is_believed {
+            trouble.push(self.clock.doubt(&moment));
+        } else if let Err(e) = self.clock.note(&moment) {
+            trouble.push(format!("the time of this round could not be noted: {e}"));
+        }
+        let done = Store::open(&self.folder, Access::Write).and_then(|mut store| {
+            let planned = self.keeper.plan(&store, now)?;
+            let left = leave(&mut store, &planned.plan, stop)?;
+            Ok((planned, left))
+        });
+        match done {
+            Err(e) => {
+                tracing::error!("store: no rows can leave: {e}");
+                self.show(&moment, trouble, None, &format!("no rows can leave: {e}"));
+            }
+            Ok((planned, left)) => {
+                trouble.extend(planned.skipped.iter().map(|day| format!("nothing leaves this day: {}", day.why)));
+                trouble.extend(left.failed.iter().map(|why| format!("rows could not leave: {why}")));
+                trouble.extend(contradiction(&planned.plan));
+                if planned.plan.days_ahead > 0 {
+                    let days = figure::of(planned.plan.days_ahead as u64, "day begins", "days begin");
+                    trouble.push(format!("{days} after now and never get old: a wrong clock made them"));
+                }
+                trouble.iter().for_each(|why| tracing::warn!("store: {why}"));
+                if left.gone.rows() > 0 {
+                    let (rows, octets) = (left.gone.rows(), left.octets);
+                    tracing::info!(rows, octets, days = left.gone.days, "store: rows left by retention");
+                }
+                self.show(&moment, trouble, Some((&planned, &left)), "");
+            }
+        }
     }
-    planned.skipped.iter().for_each(|day| tracing::warn!("store: nothing leaves this day: {}", day.why));
-    left.failed.iter().for_each(|why| tracing::warn!("store: rows could not leave: {why}"));
-    if let Some(why) = contradiction(&planned.plan) {
-        tracing::warn!("store: {why}");
+
+    fn show(&self, moment: &Moment, trouble: Vec<String>, done: Option<(&Planned, &Left)>, failed: &str) {
+        let mut shown = held(&self.shown);
+        shown.at_ns = Some(moment.wall_ns);
+        shown.clock_in_doubt = self.clock.is_in_doubt();
+        shown.trouble = trouble;
+        let counts = &mut shown.counts;
+        counts.rounds += 1;
+        counts.doubts += u64::from(self.clock.is_in_doubt());
+        let Some((planned, left)) = done else {
+            counts.failed += 1;
+            return shown.trouble.push(failed.to_owned());
+        };
+        counts.rows += left.gone.rows();
+        counts.octets += left.octets;
+        counts.days += left.gone.days as u64;
+        counts.failed += (left.failed.len() + planned.skipped.len()) as u64;
+        shown.octets = planned.octets.saturating_sub(left.octets);
+        shown.over_octets = planned.plan.over_octets;
     }
-    if planned.plan.days_ahead > 0 {
-        tracing::warn!(
-            days = planned.plan.days_ahead,
-            "store: days that begin after now never get old: a wrong clock made them"
-        );
-    }
+}
+
+/// The report, also where a thread that held it panicked.
+pub fn held(shown: &Shown) -> MutexGuard<'_, Report> {
+    shown.lock().unwrap_or_else(PoisonError::into_inner)
 }

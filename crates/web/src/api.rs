@@ -36,7 +36,7 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
-pub(crate) use captures::{CAPTURES, Captures};
+pub(crate) use captures::{CAPTURES, Captures, restore};
 pub(crate) use charge::bills::{BILLS, Bills};
 pub(crate) use charge::comparisons::{COMPARISONS, Comparisons};
 pub(crate) use charge::ratings::{RATINGS, Ratings};

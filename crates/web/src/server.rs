@@ -10,9 +10,10 @@ use crate::caches;
 use crate::live;
 use crate::moment;
 use crate::room::{Disks, KEEP_FREE_PERCENT};
-use crate::sources::{Alerting, Cache, Charging, Graphing, Live, Packets, Reader};
+use crate::sources::{Ages, Alerting, Cache, Charging, Graphing, Live, Packets, Reader};
 use crate::state::Web;
 use crate::tls::{Tls, TlsError, TlsOptions};
+use crate::work::AGE_MAX_S;
 pub use connection::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, HEADER_TIME, IDLE_TIME};
 use ipnet::IpNet;
 pub use patience::WRITE_PATIENCE;
@@ -104,6 +105,8 @@ pub struct Options {
     pub keep_free: Share,
     /// What tells how full it is.
     pub disks: Disks,
+    /// How long captures that users brought are kept, seconds; none for as long as there is room.
+    pub captures_age_s: Option<i64>,
     /// Whether users may bring captures (there must be a [`Reader`], too).
     pub uploads: bool,
 }
@@ -128,6 +131,7 @@ impl Options {
             idle_time: IDLE_TIME,
             keep_free: Share::Percent(KEEP_FREE_PERCENT),
             disks: Disks::of_system(),
+            captures_age_s: Some(AGE_MAX_S),
             uploads: matches!(mode, Mode::Open | Mode::Demo),
         }
     }
@@ -152,6 +156,8 @@ pub struct Sources {
     pub graphing: Option<Arc<dyn Graphing>>,
     /// Alerts; none where there can be none.
     pub alerting: Option<Arc<dyn Alerting>>,
+    /// By what time that what is kept gets old; none takes that of the system.
+    pub ages: Option<Arc<dyn Ages>>,
 }
 
 impl Sources {
@@ -166,6 +172,7 @@ impl Sources {
             charging: None,
             graphing: None,
             alerting: None,
+            ages: None,
         }
     }
 }
@@ -279,15 +286,21 @@ async fn housekeeping(web: Arc<Web>, tls: Option<Tls>, mut stopping: watch::Rece
             continue;
         }
         let swept = Arc::clone(&web);
-        let _ = tokio::task::spawn_blocking(move || swept.spool.sweep()).await;
+        let looked = tokio::task::spawn_blocking(move || {
+            swept.spool.sweep();
+            swept.sources.ages.as_ref().map_or(Some(now_ns), |ages| ages.believed_ns())
+        });
+        let believed_ns = looked.await.ok().flatten();
         web.extractions.tidy(now_ns);
-        web.captures.tidy(now_ns);
+        if let Some(believed_ns) = believed_ns {
+            web.captures.tidy(believed_ns);
+        }
         web.tryouts.tidy(now_ns);
         web.bills.tidy(now_ns);
         web.comparisons.tidy(now_ns);
         web.ratings.tidy(now_ns);
         // What it refuses is in the log already.
-        let _ = web.at_desk(move |desk| desk.tidy(now_ns)).await;
+        let _ = web.at_desk(move |desk| desk.tidy(now_ns, believed_ns)).await;
     }
 }
 

@@ -294,6 +294,30 @@ pub struct LiveSnapshot {
     /// where it is switched off.
     #[serde(default)]
     pub recovery: Option<RecoverySnapshot>,
+    /// What retention of rows found; none before its first round, or where no rows are stored.
+    #[serde(default)]
+    pub rows: Option<RowsSnapshot>,
+}
+
+/// How large the store is, and what left it because of age or size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RowsSnapshot {
+    /// When that was looked at, nanoseconds since 1970.
+    pub at_ns: i64,
+    /// Octets of its files.
+    pub octets: u64,
+    /// Octets that they may have (`store.limit`).
+    pub octets_max: Option<u64>,
+    /// Octets beyond a size that stay: rows of today, and what `keep-at-least` protects.
+    pub over_octets: u64,
+    /// Rows that left since the program began.
+    pub left_rows_total: u64,
+    /// Octets that the files got smaller by.
+    pub left_octets_total: u64,
+    /// The clock leapt: nothing leaves because of its age.
+    pub clock_in_doubt: bool,
+    /// What keeps rows from leaving, a line each.
+    pub trouble: Vec<String>,
 }
 
 /// Calls of before the start, made anew out of the packet log.
@@ -463,6 +487,20 @@ pub trait Reader: Send + Sync {
         Ok(0)
     }
 
+    /// Notes a capture that was read, so that the next start of the program finds it; where.
+    ///
+    /// # Errors
+    /// It cannot be noted.
+    fn note(&self, _capture: &KeptCapture) -> Result<Option<PathBuf>, SourceError> {
+        Ok(None)
+    }
+
+    /// Captures that earlier starts of the program noted, each with where. What nobody noted has no owner, and the time
+    /// of its file.
+    fn noted(&self) -> Vec<(KeptCapture, Option<PathBuf>)> {
+        Vec::new()
+    }
+
     /// Octets of all captures that it keeps, also those of an earlier start.
     fn kept_octets(&self) -> u64 {
         0
@@ -474,8 +512,29 @@ pub trait Reader: Send + Sync {
     }
 }
 
+/// By what time that what is kept gets old.
+pub trait Ages: Send + Sync {
+    /// Nanoseconds since 1970; none while the clock is in doubt, and nothing is to go because of its age.
+    fn believed_ns(&self) -> Option<i64>;
+}
+
+/// A capture that was read and is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptCapture {
+    /// Its name for the API; empty if nobody noted it.
+    pub id: String,
+    /// Whose it is: the row of a user; 0 if nobody noted it.
+    pub owner: i64,
+    /// When it was brought, nanoseconds since 1970.
+    pub asked_ns: i64,
+    /// What the user called it.
+    pub name: String,
+    /// What was found in it, and where it is kept.
+    pub done: ReadDone,
+}
+
 /// What was found in a capture.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadDone {
     /// Packets read.
     pub packets: u64,

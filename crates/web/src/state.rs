@@ -2,7 +2,7 @@
 
 use crate::api::{
     BILLS, Bills, CAPTURES, COMPARISONS, Captures, Comparisons, EXTRACTIONS, Extractions, PROVIDER_ASKS_MAX, RATINGS,
-    Ratings, TRYOUTS, Tryouts,
+    Ratings, TRYOUTS, Tryouts, restore,
 };
 use crate::auth::{AllowedNetworks, Desk, Provider, Refusal, TrustedProxies};
 use crate::caches::Board;
@@ -165,7 +165,11 @@ impl Web {
         let desk = Desk::open(&options.data.join(options.mode.desk_file()), &options.auth).map_err(io::Error::other)?;
         let oidc = options.oidc.clone().map(Provider::new).transpose().map_err(io::Error::other)?;
         // Whose captures they are decides there when they go: with the folder.
-        let age_s = if matches!(options.mode, Mode::Open | Mode::Demo) { None } else { CAPTURES.age_s };
+        let age_s = if matches!(options.mode, Mode::Open | Mode::Demo) { None } else { options.captures_age_s };
+        let captures = Shelf::new(spool.folder(), "capture", Limits { age_s, ..CAPTURES });
+        if let Some(reader) = &sources.reader {
+            restore(&captures, reader.as_ref());
+        }
         Ok(Arc::new(Web {
             stores: Stores::new(sources.store_folder.clone()),
             feed: Feed::default(),
@@ -193,7 +197,7 @@ impl Web {
             proxies: TrustedProxies::new(options.trusted_proxies.clone()),
             networks: AllowedNetworks::new(options.networks.clone()),
             extractions: Shelf::new(spool.folder(), "extraction", EXTRACTIONS),
-            captures: Shelf::new(spool.folder(), "capture", Limits { age_s, ..CAPTURES }),
+            captures,
             stopping,
             counters: Mutex::default(),
             answers: Mutex::default(),

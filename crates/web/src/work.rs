@@ -85,7 +85,7 @@ pub struct Work<A, D> {
     pub progress: Progress,
     /// Its file.
     pub path: PathBuf,
-    kept: Mutex<Option<PathBuf>>,
+    kept: Mutex<Vec<PathBuf>>,
     cancel: Cancel,
     end: Mutex<Option<Result<D, SourceError>>>,
 }
@@ -104,12 +104,28 @@ impl<A, D: Clone> Work<A, D> {
     /// Octets of its file, and of what was kept of it elsewhere.
     pub fn octets(&self) -> u64 {
         let octets = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
-        octets(&self.path) + lock(&self.kept).as_deref().map_or(0, octets)
+        octets(&self.path) + lock(&self.kept).first().map_or(0, |path| octets(path))
     }
 
     fn is_over(&self) -> bool {
         lock(&self.end).is_some()
     }
+}
+
+/// Work that is done, and lasts.
+pub struct Done<A, D> {
+    /// Its name.
+    pub id: String,
+    /// Who asked.
+    pub owner: Owner,
+    /// When, nanoseconds since 1970.
+    pub asked_ns: i64,
+    /// What was asked.
+    pub ask: A,
+    /// What was made.
+    pub done: D,
+    /// The file that was made, and those that go with it.
+    pub kept: Vec<PathBuf>,
 }
 
 /// All work of one kind.
@@ -144,7 +160,8 @@ impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
             let text = format!("{waiting} of yours are under way: wait for one to end, or cancel it.");
             return Err(Problem::new(Kind::TooMany, text).retry_after(10));
         }
-        make_room(&mut all, &self.limits, Some(owner), now_ns);
+        // What is too old goes by `tidy`, by a clock that is believed.
+        make_room(&mut all, &Limits { age_s: None, ..self.limits }, Some(owner), now_ns);
         let unfinished = all.values().filter(|work| !work.is_over()).count() as u64;
         let stored: u64 = all.values().filter(|work| work.is_over()).map(|work| work.octets()).sum();
         let promised = unfinished.saturating_add(1).saturating_mul(self.limits.octets);
@@ -161,6 +178,16 @@ impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
         let work = Arc::new(Work { id: id.clone(), owner, asked_ns: now_ns, ask, progress, path, kept, cancel, end });
         all.insert(id, Arc::clone(&work));
         Ok(work)
+    }
+
+    /// Takes work up that an earlier start of the program did, with what it keeps.
+    pub fn restore(&self, done: Done<A, D>) {
+        let Done { id, owner, asked_ns, ask, done, kept } = done;
+        let path = self.folder.join(format!("{}-{id}", self.prefix));
+        let (progress, cancel) = Default::default();
+        let (kept, end) = (Mutex::new(kept), Mutex::new(Some(Ok(done))));
+        let work = Work { id: id.clone(), owner, asked_ns, ask, progress, path, kept, cancel, end };
+        lock(&self.all).insert(id, Arc::new(work));
     }
 
     /// Runs work when it is its turn, on a thread that may wait.
@@ -222,19 +249,19 @@ impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
 }
 
 impl<A, D> Work<A, D> {
-    /// What was made lies there: it counts, and goes, with the work.
-    pub fn keep(&self, path: PathBuf) {
-        *lock(&self.kept) = Some(path);
+    /// What was made lies there: it counts, and goes, with the work. So do further files, which do not count.
+    pub fn keep(&self, path: PathBuf, beside: Option<PathBuf>) {
+        *lock(&self.kept) = [path].into_iter().chain(beside).collect();
     }
 
     /// Where it lies.
     pub fn kept(&self) -> Option<PathBuf> {
-        lock(&self.kept).clone()
+        lock(&self.kept).first().cloned()
     }
 
     fn remove_files(&self) {
         let _ = std::fs::remove_file(&self.path);
-        if let Some(kept) = lock(&self.kept).take() {
+        for kept in lock(&self.kept).drain(..) {
             let _ = std::fs::remove_file(kept);
         }
     }
@@ -501,7 +528,7 @@ mod tests {
             .map(|n| {
                 let work = shelf.take(1, (), n + 1).unwrap();
                 std::fs::write(&kept[n as usize], [0; 10]).unwrap();
-                work.keep(kept[n as usize].clone());
+                work.keep(kept[n as usize].clone(), None);
                 work.finish(Ok(7));
                 work
             })
@@ -516,7 +543,7 @@ mod tests {
         let late = shelf.take(1, (), 5).unwrap();
         shelf.remove(&late);
         std::fs::write(&kept[0], b"x").unwrap();
-        late.keep(kept[0].clone());
+        late.keep(kept[0].clone(), None);
         late.finish(Ok(7));
         assert!(!kept[0].exists(), "it was removed while it was read");
     }

@@ -14,6 +14,7 @@ import { span } from "../time";
 import { Disks } from "./system/disks";
 import { History } from "./system/history";
 import { Lanes } from "./system/lanes";
+import { Rows } from "./system/rows";
 import { Threads } from "./system/threads";
 import "./system/system.css";
 
@@ -54,6 +55,7 @@ export default function System(): JSX.Element {
               <div class="system-columns">
                 <div class="stack">
                   <Disks status={status()} />
+                  <Rows rows={status().rows} />
                   <Build system={known(system)} />
                 </div>
                 <Threads status={status()} />

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
-use trunkline_kit::hash::fnv1a;
+use trunkline_kit::sealed;
 
 use crate::disk::{commit_file, sync_folder_of};
 use crate::name;
@@ -85,7 +85,7 @@ impl Pins {
         };
         let line = |number: usize| self.wrong(&format!("line {} is no pin", number + 1));
         let text = match text.lines().next() {
-            Some(HEAD) => checked(&text).ok_or_else(|| self.wrong("its checksum is wrong"))?,
+            Some(HEAD) => sealed::open(&text, CHECK).ok_or_else(|| self.wrong("its checksum is wrong"))?,
             Some(HEAD_BEFORE) => &text,
             _ => return Err(line(0)),
         };
@@ -142,7 +142,7 @@ impl Pins {
             format!("{} {} {} {class} {}\n", p.id, p.span_ns.0, p.span_ns.1, p.note)
         });
         let text = lines.fold(format!("{HEAD}\n"), |text, line| text + &line);
-        let text = format!("{text}{CHECK}{:016x}\n", fnv1a(text.as_bytes()));
+        let text = sealed::seal(&text, CHECK);
         commit_file(&self.path, text.as_bytes())?;
         sync_folder_of(&self.path)?;
         Ok(changed)
@@ -173,13 +173,6 @@ impl Pinned {
         let next = self.0.partition_point(|pinned| pinned.1 < span_ns.0);
         self.0.get(next).is_some_and(|pinned| pinned.0 <= span_ns.1)
     }
-}
-
-/// What stands before the checksum, if it fits.
-fn checked(text: &str) -> Option<&str> {
-    let (body, check) = text.rsplit_once(CHECK)?;
-    let check = u64::from_str_radix(check.strip_suffix('\n')?, 16).ok()?;
-    (body.ends_with('\n') && check == fnv1a(body.as_bytes())).then_some(body)
 }
 
 fn parse(line: &str) -> Option<Pin> {

@@ -7,7 +7,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::clock::ClockWatch;
 use super::pins::{Pin, Pinned, Pins};
 use super::plan::{Action, ClassRule, Reason, Rules, Step, Stored, VolumeRule, plan};
 use crate::disk::Space;
@@ -16,6 +15,7 @@ use crate::name::{Kinds, PACKED, with};
 use crate::options::{Limit, Volume};
 use crate::rewrite::Rewritten;
 use crate::{Listing, leave};
+use trunkline_kit::clock_watch::ClockWatch;
 use trunkline_kit::date;
 
 /// Times that a run plans anew because a segment turned out to be in use.

@@ -26,7 +26,7 @@ pub use types::{
     Classes, Compress, Direct, Listen, LogFormat, LogLevel, Microburst, SOCKET_PATH_MAX, Snap, Source, Timestamps,
 };
 
-pub use web::{Address, Network, Oidc, Role, RoleOf, Tls, Web};
+pub use web::{Address, AuditLog, BroughtCaptures, Network, Oidc, Role, RoleOf, Tls, Web};
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -280,6 +280,10 @@ trunkline_kit::configuration! {
         metrics: Metrics = "metrics",
         /// The web.
         web: Web = "web",
+        /// The audit log of the web.
+        web_audit: AuditLog = "web.audit",
+        /// Captures that users brought.
+        web_captures: BroughtCaptures = "web.captures",
         /// Sign-in by OpenID Connect.
         web_oidc: Oidc = "web.oidc",
         /// The program's own log.

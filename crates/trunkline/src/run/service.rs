@@ -154,7 +154,7 @@ impl Service {
         let view = Arc::clone(&service.view);
         service.show(settings, "live");
         if settings.store.enabled {
-            service.retention = Some(retention::Running::start(settings).map_err(no_thread)?);
+            service.retention = Some(retention::Running::start(settings, Arc::clone(view.rows())).map_err(no_thread)?);
         }
         if let Some(bound) = metrics {
             tracing::info!("metrics at {}", bound.address());

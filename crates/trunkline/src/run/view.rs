@@ -13,6 +13,7 @@ use crate::alert::here::Running as Alerts;
 use crate::cache::here::Running;
 use crate::charge::here::Running as Charging;
 use crate::graph::here::Running as Graphs;
+use crate::retention;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use trunkline_calls::unread::{Protocol, Row, Unread};
@@ -40,6 +41,8 @@ pub struct View {
     alerts: Option<Alerts>,
     /// Recovery of calls of before the start, where there is any.
     recovery: Option<Arc<Recovery>>,
+    /// What retention of rows found.
+    rows: retention::Shown,
     /// Jobs that could not be started, and why.
     stopped: Mutex<Vec<String>>,
     /// The packet log's last statistics, when it is closed.
@@ -70,6 +73,7 @@ impl View {
             graphs: None,
             alerts: None,
             recovery: None,
+            rows: retention::Shown::default(),
             stopped: Mutex::default(),
             closed: Mutex::default(),
             begun: Instant::now(),
@@ -121,6 +125,11 @@ impl View {
     /// The same with recovery of calls of before the start.
     pub fn with_recovery(self, recovery: Option<Arc<Recovery>>) -> Self {
         View { recovery, ..self }
+    }
+
+    /// Where retention of rows puts what it found.
+    pub fn rows(&self) -> &retention::Shown {
+        &self.rows
     }
 
     /// These jobs could not be started, and why.
@@ -259,6 +268,7 @@ impl View {
         samples.extend(self.charging.iter().flat_map(Charging::samples));
         samples.extend(self.graphs.iter().flat_map(Graphs::samples));
         samples.extend(self.alerts.iter().flat_map(Alerts::samples));
+        samples.extend(retention::held(&self.rows).samples());
         samples.extend(self.recovery.iter().flat_map(|recovery| recovery.samples()));
         samples.extend(process::samples());
         samples.push(build());

@@ -3,8 +3,10 @@
 use super::packets::places;
 use super::{HEAD_OCTETS, Item};
 use crate::command::charge::records;
+use crate::retention::clock::Noted;
 use crate::run::recover::checkpoint::{Checkpoint, Found};
 use crate::show::figure;
+use crate::web::reader::noted;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -40,6 +42,9 @@ pub fn check(path: &Path, deep: bool) -> Item {
     if let Err(e) = begun {
         return Item::new("file", path, "").unreadable(e);
     }
+    if let Some(found) = noted::check(path) {
+        return Item::new("note of a capture", path, "its checksum, every line").faults(found.err());
+    }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let folder = path.parent().unwrap_or(Path::new("."));
     match &*name {
@@ -49,6 +54,7 @@ pub fn check(path: &Path, deep: bool) -> Item {
         "redo.0" | "redo.1" => redo(path),
         "rows.journal" => rows(path),
         "calls.checkpoint" => calls(path),
+        "retention.clock" => time(path),
         _ if name.ends_with(".sums") => Item::new("sums of a day", path, "its day").fault("the day is gone"),
         _ if name.ends_with(".damaged") => {
             Item::new("damaged file", path, "").left_out("a repair kept it; it is not used any more")
@@ -203,6 +209,15 @@ fn calls(path: &Path) -> Item {
     // Its folder is that of what waits, in the data folder.
     match path.parent().and_then(Path::parent).map(Checkpoint::load) {
         Some(Found::Damaged(why)) => item.fault(why),
+        _ => item,
+    }
+}
+
+/// When rows were last looked at.
+fn time(path: &Path) -> Item {
+    let item = Item::new("time of retention", path, "its checksum, every line");
+    match path.parent().and_then(Path::parent).map(Noted::load) {
+        Some(Noted::Damaged(why)) => item.fault(why),
         _ => item,
     }
 }

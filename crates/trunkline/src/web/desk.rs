@@ -7,6 +7,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use trunkline_web::auth::{AuthOptions, DESK_FILE, Desk, OidcOptions, Role, Secret};
 
+/// The files of the desk where people sign in, below `web/`.
+pub const FILES: [&str; 3] = ["desk.sqlite", "desk.sqlite-wal", "desk.sqlite-shm"];
 /// Octets of the identity provider's secret for us.
 const SECRET_OCTETS_MAX: u64 = 4096;
 
@@ -17,6 +19,9 @@ pub fn options(settings: &Settings) -> AuthOptions {
         mask_below: role(web.mask_below),
         session_idle_s: web.session_idle.as_secs(),
         session_max_s: web.session_max.as_secs(),
+        audit_entries_max: settings.web_audit.keep_entries.into(),
+        audit_age_max_s: settings.web_audit.keep_age.map(|age| age.as_secs()),
+        audit_keep_at_least_s: settings.web_audit.keep_at_least.map_or(0, |least| least.as_secs()),
         ..AuthOptions::default()
     }
 }
@@ -70,7 +75,7 @@ pub fn open(settings: &Settings) -> Result<Desk, Failure> {
     }
     let path = data.join(DESK_FILE);
     let desk = Desk::open(&path, &options(settings)).map_err(|e| Failure::Failed(e.to_string()))?;
-    hand_over(data, "web", &["desk.sqlite", "desk.sqlite-wal", "desk.sqlite-shm"]);
+    hand_over(data, "web", &FILES);
     Ok(desk)
 }
 

@@ -1,5 +1,7 @@
 //! Reads captures that a user brings into the store that is shown.
 
+pub mod noted;
+
 use super::packets::Captures;
 use super::unread::not_analysed;
 use crate::command::read::COMMIT_ROWS;
@@ -18,7 +20,7 @@ use trunkline_store::removal::Chosen;
 use trunkline_store::row::Rows;
 use trunkline_store::store::DAYS_OF_CAPTURE;
 use trunkline_store::{Access, Store, StoreError};
-use trunkline_web::sources::{Cancel, NotAnalysed, Progress, ReadDone, Reader, SourceError, Trouble};
+use trunkline_web::sources::{Cancel, KeptCapture, NotAnalysed, Progress, ReadDone, Reader, SourceError, Trouble};
 
 /// How often it is looked how far reading has come.
 const TICK: Duration = Duration::from_millis(100);
@@ -42,7 +44,7 @@ pub struct Captured {
     captures: Captures,
     days_max: usize,
     one_at_a_time: Mutex<()>,
-    /// Rows that captures brought and the store did not have, by where the captures are kept.
+    /// Rows that captures brought and the store did not have, by where the captures are kept, until they are noted.
     own: Mutex<BTreeMap<PathBuf, Chosen>>,
     /// What all of them held that is not analysed.
     unread: Mutex<Unread>,
@@ -93,7 +95,6 @@ impl Captured {
         own: &mut Option<Chosen>,
         progress: &job::Progress,
     ) -> Result<(Summary, NotKept), SourceError> {
-        let failed = |e: &dyn core::fmt::Display| SourceError::new(Trouble::Failed, e.to_string());
         let _one = self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
         let store = Store::open(&self.data.join("store"), Access::Write).map_err(|e| failed(&e))?;
         let mut sink = Into { store, waiting: 0, own };
@@ -135,10 +136,28 @@ impl Reader for Captured {
         done.map(|done| ReadDone { kept: Some(kept), ..done })
     }
 
+    fn note(&self, capture: &KeptCapture) -> Result<Option<PathBuf>, SourceError> {
+        let Some(kept) = &capture.done.kept else { return Ok(None) };
+        let own = self.own.lock().unwrap_or_else(PoisonError::into_inner).get(kept).cloned();
+        let noted = noted::write(capture, own.as_ref()).map_err(|e| failed(&e))?;
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).remove(kept);
+        Ok(Some(noted))
+    }
+
+    fn noted(&self) -> Vec<(KeptCapture, Option<PathBuf>)> {
+        let all = noted::all(&self.data);
+        for kept in all.iter().filter_map(|(capture, _)| capture.done.kept.as_deref()) {
+            self.captures.add(kept);
+        }
+        all
+    }
+
     fn forget(&self, kept: &Path) -> Result<u64, SourceError> {
         let own = self.own.lock().unwrap_or_else(PoisonError::into_inner).get(kept).cloned();
+        let own = own.map_or_else(|| noted::rows(kept), |own| Ok(Some(own)));
+        let own = own.map_err(|why| failed(&format!("its rows are not known: {why}")))?;
         let gone = own.map_or(Ok(0), |own| self.remove(&own));
-        let gone = gone.map_err(|e| SourceError::new(Trouble::Failed, format!("its rows cannot be removed: {e}")))?;
+        let gone = gone.map_err(|e| failed(&format!("its rows cannot be removed: {e}")))?;
         self.own.lock().unwrap_or_else(PoisonError::into_inner).remove(kept);
         Ok(gone)
     }
@@ -272,6 +291,10 @@ fn plain(name: &str) -> String {
     let begin = name.len().saturating_sub(NAME_OCTETS_MAX);
     let name = name.get(begin..).unwrap_or_default().trim();
     if name.is_empty() { "capture".to_owned() } else { name.to_owned() }
+}
+
+fn failed(why: &dyn core::fmt::Display) -> SourceError {
+    SourceError::new(Trouble::Failed, why.to_string())
 }
 
 /// Rows into the store.

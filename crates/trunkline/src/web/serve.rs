@@ -4,6 +4,7 @@ use super::packets::{Captures, LogPackets};
 use super::{alerts, caches, graphs};
 use crate::charge::asked::Asked;
 use crate::failure::Failure;
+use crate::retention::clock::Ages;
 use crate::run::config::{Settings, Tls};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -127,7 +128,8 @@ fn start(
     let caches = caches::all(cache, &settings.web.caches);
     let store_folder = settings.data.folder.join("store");
     let packets = Some(Arc::new(packets) as Arc<dyn Packets>);
-    let sources = Sources { store_folder, packets, live, reader, caches, charging, graphing, alerting };
+    let ages = Some(Arc::new(Ages::of(&settings.data.folder)) as Arc<dyn trunkline_web::sources::Ages>);
+    let sources = Sources { store_folder, packets, live, reader, caches, charging, graphing, alerting, ages };
     bound.serve(sources).map_err(|e| Failure::Failed(e.to_string()))
 }
 
@@ -142,6 +144,7 @@ fn options(settings: &Settings, mode: Mode) -> Options {
         hosts: web.hosts.clone(),
         public_url: web.public_url.as_ref().filter(|_| is_house).map(|url| url.0.clone()),
         uploads: web.uploads,
+        captures_age_s: settings.web_captures.keep_age.map(|age| i64::try_from(age.as_secs()).unwrap_or(i64::MAX)),
         keep_free: web.keep_free,
         tls: certificate(settings),
         auth: super::desk::options(settings),

@@ -8,9 +8,9 @@ use crate::guard::Who;
 use crate::paths;
 use crate::problem::{Kind, Problem};
 use crate::room::{self, LOOK_EVERY_OCTETS};
-use crate::sources::{ReadDone, Reader};
+use crate::sources::{KeptCapture, ReadDone, Reader};
 use crate::state::Web;
-use crate::work::{AGE_MAX_S, Limits, Places, Shelf, Work, WorkState};
+use crate::work::{AGE_MAX_S, Done, Limits, Places, Shelf, Work, WorkState, new_id};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -124,12 +124,28 @@ pub async fn bring(
         let read = || reader.read(&work.path, &work.ask.name, &work.progress, cancel);
         let mut done = writes.or_no_room(|| writes.room.watch(cancel, read))?;
         done.oddities.iter_mut().for_each(|oddity| *oddity = paths::named(oddity));
-        if let Some(kept) = done.kept.take() {
-            work.keep(kept);
+        if let Some(kept) = done.kept.clone() {
+            let name = work.ask.name.clone();
+            let (id, owner, asked_ns) = (work.id.clone(), work.owner, work.asked_ns);
+            let noted = reader.note(&KeptCapture { id, owner, asked_ns, name, done: done.clone() });
+            if let Err(error) = &noted {
+                done.oddities.push(format!("after the next start it is nobody's: {}", paths::named(&error.text)));
+            }
+            work.keep(kept, noted.unwrap_or_default());
         }
         Ok(done)
     });
     Ok((StatusCode::ACCEPTED, Json(Taken { id: work.id.clone() })))
+}
+
+/// Takes up captures of earlier starts of the program.
+pub fn restore(captures: &Captures, reader: &dyn Reader) {
+    for (capture, beside) in reader.noted() {
+        let KeptCapture { id, owner, asked_ns, name, done } = capture;
+        let id = if id.is_empty() { new_id() } else { id };
+        let kept = done.kept.iter().cloned().chain(beside).collect();
+        captures.restore(Done { id, owner, asked_ns, ask: CaptureAsk { name }, done, kept });
+    }
 }
 
 /// What did not come whole is forgotten, whether it was refused or who sent it has gone.

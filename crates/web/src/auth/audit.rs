@@ -129,6 +129,13 @@ pub struct AuditState {
     since_trim: u64,
 }
 
+/// Entries of one kind of people that are too old, or too many and old enough. By identifier, so that only the oldest
+/// go, whatever clock wrote them.
+const TOO_MUCH: &str = "stranger = ?1 AND (\
+     id < coalesce((SELECT min(id) FROM audit WHERE stranger = ?1 AND at_ns >= ?2), 9223372036854775807) \
+     OR (id < coalesce((SELECT id FROM audit WHERE stranger = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?3), 0) \
+         AND at_ns < ?4))";
+
 impl Desk {
     /// Appends an entry.
     ///
@@ -152,7 +159,7 @@ impl Desk {
         }
         state.since_trim = 0;
         drop(state);
-        self.trim_audit(entry.at_ns)
+        self.trim_audit(None).map(drop)
     }
 
     /// Appends what a viewer did, with how it ended.
@@ -230,26 +237,48 @@ impl Desk {
         })
     }
 
-    /// Removes entries that are too old or too many, the oldest first.
-    pub(crate) fn trim_audit(&self, now_ns: i64) -> Result<(), Refusal> {
-        let age_ns = i64::try_from(self.options.audit_age_max_s).unwrap_or(i64::MAX).saturating_mul(1_000_000_000);
-        let too_old = now_ns.saturating_sub(age_ns);
-        let most = i64::try_from(self.options.audit_entries_max.max(10)).unwrap_or(i64::MAX);
+    /// Removes entries that are too old or too many, the oldest first; how many. Without a time that is believed
+    /// nothing is too old, and nothing old enough to make room where there is a minimum age.
+    ///
+    /// # Errors
+    /// [`Refusal::Failed`].
+    pub fn trim_audit(&self, believed_ns: Option<i64>) -> Result<u64, Refusal> {
         let removed = self.write(|t| {
             let mut removed = 0;
-            for (stranger, most) in [(false, most), (true, most / 10)] {
-                // By identifier, so that only the oldest go, whatever clock wrote them.
-                removed += t.execute(
-                    "DELETE FROM audit WHERE stranger = ?1 AND id < max(\
-                     coalesce((SELECT min(id) FROM audit WHERE stranger = ?1 AND at_ns >= ?2), 9223372036854775807), \
-                     coalesce((SELECT id FROM audit WHERE stranger = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?3), 0))",
-                    params![stranger, too_old, most.saturating_sub(1)],
-                )?;
+            for of in self.trims(believed_ns) {
+                removed += t.execute(&format!("DELETE FROM audit WHERE {TOO_MUCH}"), of)?;
             }
             Ok(removed)
-        })?;
-        self.count(|c| c.audit_removed += removed as u64);
-        Ok(())
+        })? as u64;
+        self.count(|c| c.audit_removed += removed);
+        Ok(removed)
+    }
+
+    /// How many entries [`Desk::trim_audit`] would remove.
+    ///
+    /// # Errors
+    /// [`Refusal::Failed`].
+    pub fn audit_to_trim(&self, believed_ns: Option<i64>) -> Result<u64, Refusal> {
+        self.read(|c| {
+            let mut count = 0u64;
+            for of in self.trims(believed_ns) {
+                let found: i64 =
+                    c.query_row(&format!("SELECT count(*) FROM audit WHERE {TOO_MUCH}"), of, |row| row.get(0))?;
+                count += found.unsigned_abs();
+            }
+            Ok(count)
+        })
+    }
+
+    /// What [`TOO_MUCH`] is asked with, for users and for those who did not sign in.
+    fn trims(&self, believed_ns: Option<i64>) -> [[i64; 4]; 2] {
+        let ns = |s: u64| i64::try_from(s).unwrap_or(i64::MAX).saturating_mul(1_000_000_000);
+        let before = |age_s: u64| believed_ns.map(|now_ns| now_ns.saturating_sub(ns(age_s)));
+        let too_old = self.options.audit_age_max_s.and_then(before).unwrap_or(i64::MIN);
+        let least_s = self.options.audit_keep_at_least_s;
+        let may_go = if least_s == 0 { i64::MAX } else { before(least_s).unwrap_or(i64::MIN) };
+        let most = i64::try_from(self.options.audit_entries_max.max(10)).unwrap_or(i64::MAX);
+        [[0, too_old, most.saturating_sub(1), may_go], [1, too_old, (most / 10).saturating_sub(1), i64::MAX]]
     }
 
     /// Begins a minute, and tells of the one before what of strangers was not written.

@@ -37,8 +37,10 @@ pub struct AuthOptions {
     pub session_max_s: u64,
     /// Audit entries of users that are kept; of those who did not sign in a tenth of it.
     pub audit_entries_max: u64,
-    /// Audit entries older than this go, seconds.
-    pub audit_age_max_s: u64,
+    /// Audit entries older than this go, seconds; none for as long as there are not too many.
+    pub audit_age_max_s: Option<u64>,
+    /// Audit entries of users that are not older stay, whatever their number, seconds.
+    pub audit_keep_at_least_s: u64,
     /// What a password costs.
     pub hash_cost: HashCost,
 }
@@ -50,7 +52,8 @@ impl Default for AuthOptions {
             session_idle_s: 12 * 3600,
             session_max_s: 7 * 86_400,
             audit_entries_max: 1_000_000,
-            audit_age_max_s: 400 * 86_400,
+            audit_age_max_s: Some(400 * 86_400),
+            audit_keep_at_least_s: 0,
             hash_cost: HashCost::Ordinary,
         }
     }
@@ -138,10 +141,11 @@ impl Desk {
     }
 
     /// Removes what is over: sessions, links, tokens, old audit entries. To be called now and then (each hour).
+    /// `believed_ns` is the time by which entries get old; none while the clock is in doubt.
     ///
     /// # Errors
     /// [`Refusal::Failed`].
-    pub fn tidy(&self, now_ns: i64) -> Result<(), Refusal> {
+    pub fn tidy(&self, now_ns: i64, believed_ns: Option<i64>) -> Result<(), Refusal> {
         self.write_ended()?;
         self.write(|t| {
             super::sessions::remove_over(t, &self.options, now_ns)?;
@@ -149,7 +153,7 @@ impl Desk {
             t.execute("DELETE FROM tokens WHERE expires_ns <= ?1", [now_ns])?;
             Ok(())
         })?;
-        self.trim_audit(now_ns)
+        self.trim_audit(believed_ns).map(drop)
     }
 
     /// Does something that is written as a whole or not at all, and safe on the disk when it returns.

@@ -86,6 +86,7 @@ impl World {
             charging: made.charging.then(|| Arc::clone(&charging) as Arc<dyn Charging>),
             graphing: made.graphing.then(|| Arc::clone(&graphing) as Arc<dyn Graphing>),
             alerting: made.alerting.then(|| Arc::clone(&alerting) as Arc<dyn Alerting>),
+            ages: None,
         };
         let handle = Server::bind(options).unwrap().serve(sources).unwrap();
         World { handle, packets, live, charging, graphing, alerting, folder }

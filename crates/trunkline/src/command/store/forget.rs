@@ -9,6 +9,7 @@ use crate::asking::Node;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::retention;
+use crate::retention::clock::{Clock, Moment};
 use crate::run::config::Settings;
 use crate::run::now_ns;
 use crate::search;
@@ -57,9 +58,13 @@ pub fn forget(number: &str, settings: &Settings, dry_run: bool, json: bool) -> R
     let (mut found, skipped) = store.chosen_of(number.name()).map_err(search::failure)?;
     let at_ns = now_ns();
     let rules = retention::rules(settings, data);
-    let protected = protected(&mut found, |class, id| rules.protects(class, day_of(id), at_ns));
+    let moment = Moment::now();
+    let mut clock = Clock::open(data, &moment);
+    let now = clock.look(&moment);
+    let protected = protected(&mut found, |class, id| rules.protects(class, day_of(id), now));
     let gone = if dry_run { None } else { Some(store.remove_rows(&found).map_err(search::failure)?) };
-    let trouble = skipped.into_iter().map(|day| format!("{}: not looked at", day.why)).collect();
+    let doubt = (!now.is_believed).then(|| clock.doubt(&moment));
+    let trouble = skipped.into_iter().map(|day| format!("{}: not looked at", day.why)).chain(doubt).collect();
     let (alerts, desk) = Default::default();
     let mut receipt = Receipt { number, at_ns, dry_run, found, gone, protected, alerts, desk, trouble };
     receipt.of_alerts(data);
@@ -116,7 +121,7 @@ impl Receipt {
                 true => desk.number_at_desk(&self.number),
                 false => desk.forget_number(&self.number, &who, self.at_ns),
             });
-            desk::hand_over(data, "web", &["desk.sqlite", "desk.sqlite-wal", "desk.sqlite-shm"]);
+            desk::hand_over(data, "web", &desk::FILES);
             match done {
                 Ok(done) => {
                     let sum = self.desk.get_or_insert_default();

@@ -249,6 +249,9 @@ fn store(settings: &Settings, wrong: &mut Objections) {
         let contradict = kept.keep_age.zip(kept.keep_at_least).is_some_and(|(age, least)| age < least);
         wrong.unless(!contradict, section, "keep-age", || "is shorter than keep-at-least".to_owned());
     }
+    let audit = &settings.web_audit;
+    let contradict = audit.keep_age.zip(audit.keep_at_least).is_some_and(|(age, least)| age < least);
+    wrong.unless(!contradict, "web.audit", "keep-age", || "is shorter than keep-at-least".to_owned());
 }
 
 fn record(settings: &Settings, wrong: &mut Objections) {

@@ -51,6 +51,27 @@ trunkline_kit::section! {
 }
 
 trunkline_kit::section! {
+    /// How long the audit log of the web is kept. The oldest entries leave first; `trunkline store prune` lets them
+    /// leave at once.
+    pub struct AuditLog {
+        /// When its entries leave; `none` when there are too many.
+        keep_age: Option<Duration> = Some(Duration::from_secs(400 * 86_400)) => Restart;
+        /// How many entries of users are kept, and a tenth as many of those who did not sign in.
+        keep_entries: u32 = 1_000_000 => Restart, 1_000 => 100_000_000;
+        /// How old entries of users have to be before they may leave, for whatever other reason.
+        keep_at_least: Option<Duration> = None => Restart;
+    }
+}
+
+trunkline_kit::section! {
+    /// How long captures are kept that users brought.
+    pub struct BroughtCaptures {
+        /// When they leave; `none` when there is no room for another one. Their rows stay, and leave by `[store]`.
+        keep_age: Option<Duration> = Some(Duration::from_secs(86_400)) => Restart;
+    }
+}
+
+trunkline_kit::section! {
     /// Sign-in with the accounts of an organisation, by OpenID Connect: `issuer` and `client-id` turn it on.
     pub struct Oidc {
         /// The provider, as `https://login.example.org/realms/voice`.

@@ -16,8 +16,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use trunkline_kit::Id;
-use trunkline_kit::hash::fnv1a;
-use trunkline_kit::place;
+use trunkline_kit::{place, sealed};
 
 /// Calls joined in mid-call that a checkpoint names; further ones are not recovered, and counted.
 pub const JOINED_MAX: usize = 10_000;
@@ -25,6 +24,8 @@ pub const JOINED_MAX: usize = 10_000;
 const OCTETS_MAX: u64 = 1 << 20;
 const HEAD: &str = "trunkline-checkpoint 1";
 const NAME: &str = "calls.checkpoint";
+/// Before the checksum.
+const SUM: &str = "sum ";
 
 /// What it says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,18 +90,12 @@ impl Checkpoint {
         for id in joined.iter().take(JOINED_MAX) {
             text.push_str(&format!("joined {:032x}\n", u128::from_be_bytes(*id.octets())));
         }
-        let sum = fnv1a(text.as_bytes());
-        text.push_str(&format!("sum {sum:016x}\n"));
-        text
+        sealed::seal(&text, SUM)
     }
 
     fn parse(octets: &[u8]) -> Result<Checkpoint, &'static str> {
         let text = core::str::from_utf8(octets).map_err(|_| "it is not text")?;
-        let (body, sum) = text.rsplit_once("sum ").ok_or("its end is missing")?;
-        let sum = sum.strip_suffix('\n').and_then(|sum| u64::from_str_radix(sum, 16).ok()).ok_or("its end is wrong")?;
-        if sum != fnv1a(body.as_bytes()) {
-            return Err("its checksum is wrong");
-        }
+        let body = sealed::open(text, SUM).ok_or("its checksum is wrong or missing")?;
         let mut lines = body.lines();
         if lines.next() != Some(HEAD) {
             return Err("it is of another version");

@@ -1,6 +1,7 @@
 //! The view as the web has it: one snapshot with everything, and the calls that are up.
 
 use super::{SEEN, View};
+use crate::retention;
 use crate::run::lane::LaneReport;
 use crate::run::now_ns;
 use crate::run::recover::Recovery;
@@ -8,8 +9,8 @@ use crate::run::status::process;
 use trunkline_capture::live::RingStatistics;
 use trunkline_spool::Stats;
 use trunkline_web::sources::{
-    BufferSnapshot, ByClass, CallUp, CallsUp, LaneSnapshot, LiveSnapshot, RecoverySnapshot, ThreadSnapshot,
-    VolumeSnapshot,
+    BufferSnapshot, ByClass, CallUp, CallsUp, LaneSnapshot, LiveSnapshot, RecoverySnapshot, RowsSnapshot,
+    ThreadSnapshot, VolumeSnapshot,
 };
 
 impl View {
@@ -37,6 +38,7 @@ impl View {
             unhealthy: self.unhealthy(),
             not_analysed: crate::web::unread::not_analysed(&self.unread()),
             recovery: self.recovery.as_ref().map(|recovery| recovered(recovery)),
+            rows: rows(&self.rows),
         }
     }
 
@@ -58,6 +60,22 @@ impl View {
             ring_fill: fill(ring),
         }
     }
+}
+
+/// None before the first round.
+fn rows(shown: &retention::Shown) -> Option<RowsSnapshot> {
+    let report = retention::held(shown);
+    let at_ns = report.at_ns?;
+    Some(RowsSnapshot {
+        at_ns,
+        octets: report.octets,
+        octets_max: report.octets_max,
+        over_octets: report.over_octets,
+        left_rows_total: report.counts.rows,
+        left_octets_total: report.counts.octets,
+        clock_in_doubt: report.clock_in_doubt,
+        trouble: report.trouble.clone(),
+    })
 }
 
 fn recovered(recovery: &Recovery) -> RecoverySnapshot {

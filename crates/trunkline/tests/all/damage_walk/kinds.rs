@@ -127,6 +127,14 @@ pub const KINDS: &[Kind] = &[
     )
     .often(&[Damage::Empty]),
     kind(
+        "rows: time of retention",
+        "data/spool/retention.clock",
+        Mend::Command(&["store", "prune", "--clock-is-right"]),
+        "damaged: nothing leaves because of its age until the clock has gone on for a day, or the command says that it \
+         is right; gone: as in a new folder, the clock of the next look is believed",
+    )
+    .often(&[Damage::Middle]),
+    kind(
         "rows: journal",
         "data/spool/rows.journal",
         Mend::Itself,

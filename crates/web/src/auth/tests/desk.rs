@@ -161,7 +161,7 @@ fn nobody_floods_the_audit_log_with_what_they_do() {
 #[test]
 fn the_audit_log_is_bounded_by_number_and_age() {
     let folder = tempfile::tempdir().unwrap();
-    let options = AuthOptions { audit_entries_max: 100, audit_age_max_s: 1000, ..options() };
+    let options = AuthOptions { audit_entries_max: 100, audit_age_max_s: Some(1000), ..options() };
     let desk = Desk::open(&folder.path().join(DESK_FILE), &options).unwrap();
     let entry = |user: Option<&str>, at_ns| AuditEntry {
         at_ns,
@@ -175,7 +175,7 @@ fn the_audit_log_is_bounded_by_number_and_age() {
         desk.audit(&entry(Some("alice"), NOW + n)).unwrap();
         desk.audit(&entry(None, NOW + n)).unwrap();
     }
-    desk.tidy(NOW + SECOND).unwrap();
+    desk.tidy(NOW + SECOND, Some(NOW + SECOND)).unwrap();
     let all = AuditAsk { from_ns: 0, to_ns: i64::MAX, user: None, limit: 1000, cursor: None };
     let entries = desk.audit_page(&all).unwrap().entries;
     let users = entries.iter().filter(|e| e.user.is_some()).count();
@@ -186,6 +186,33 @@ fn the_audit_log_is_bounded_by_number_and_age() {
     desk.audit(&entry(None, NOW + 60 * SECOND)).unwrap();
     let told = desk.audit_page(&AuditAsk { limit: 2, ..all }).unwrap().entries;
     assert!(told.iter().any(|e| e.object == "90 more attempts in a minute"), "{told:?}");
-    desk.tidy(NOW + 5000 * SECOND).unwrap();
+    // A clock that is in doubt makes nothing old.
+    desk.tidy(NOW + 5000 * SECOND, None).unwrap();
+    assert_eq!(desk.audit_to_trim(None).unwrap(), 0);
+    let count = desk.audit_page(&all).unwrap().entries.len() as u64;
+    assert!(count > 100);
+    assert_eq!(desk.audit_to_trim(Some(NOW + 5000 * SECOND)).unwrap(), count);
+    desk.tidy(NOW + 5000 * SECOND, Some(NOW + 5000 * SECOND)).unwrap();
     assert_eq!(desk.audit_page(&all).unwrap().entries, []);
+}
+
+#[test]
+fn a_minimum_age_keeps_entries_of_users_whatever_their_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = AuthOptions { audit_entries_max: 10, audit_keep_at_least_s: 100, audit_age_max_s: None, ..options() };
+    let desk = Desk::open(&folder.path().join(DESK_FILE), &options).unwrap();
+    for n in 0..30 {
+        let at_ns = NOW + n * 10 * SECOND;
+        let [user, action, outcome] = ["alice", "x", "ok"].map(str::to_owned);
+        let entry = AuditEntry { at_ns, user: Some(user), address: None, action, object: String::new(), outcome };
+        desk.audit(&entry).unwrap();
+    }
+    let all = AuditAsk { from_ns: 0, to_ns: i64::MAX, user: None, limit: 1000, cursor: None };
+    let left = |believed_ns| {
+        desk.trim_audit(believed_ns).unwrap();
+        desk.audit_page(&all).unwrap().entries.len()
+    };
+    assert_eq!(left(None), 30, "of which time nobody knows, all may be young");
+    assert_eq!(left(Some(NOW + 160 * SECOND)), 24, "only what is older than 100 s leaves");
+    assert_eq!(left(Some(NOW + 9000 * SECOND)), 10, "no minimum age protects any, and no age ends any");
 }

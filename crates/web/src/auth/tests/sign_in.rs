@@ -34,7 +34,7 @@ fn an_administrator_who_cannot_come_in_is_none() {
     assert!(!f.has_administrator(NOW).unwrap());
     f.make_link(&LinkKind::SetPassword("you".to_owned()), NOW).unwrap();
     assert!(f.has_administrator(NOW).unwrap() && !f.has_administrator(late).unwrap());
-    f.tidy(late).unwrap();
+    f.tidy(late, None).unwrap();
     // Whoever could come in is not the last one to be taken away.
     let first = f.make_link(&LinkKind::FirstAdministrator, NOW).unwrap();
     f.has_user("root", Role::Administrator);
@@ -131,7 +131,7 @@ fn sessions_end_when_idle_when_old_and_when_signed_out() {
     let signed_in = f.signed_in("alice");
     f.sign_out(signed_in.cookie.expose()).unwrap();
     assert_eq!(f.viewer_of_cookie(signed_in.cookie.expose(), NOW), Err(Refusal::SignedOut));
-    f.tidy(NOW + 2 * most * SECOND).unwrap();
+    f.tidy(NOW + 2 * most * SECOND, None).unwrap();
     for cookie in ["", "x", "' OR 1=1 --", &"a".repeat(100_000)] {
         assert_eq!(f.viewer_of_cookie(cookie, NOW), Err(Refusal::SignedOut));
     }
@@ -372,10 +372,10 @@ fn a_sign_out_that_cannot_be_written_holds_and_is_written_later() {
     assert_eq!(f.viewer_of_cookie(ended.cookie.expose(), NOW), Err(Refusal::SignedOut));
     assert_eq!(f.viewer_in_background(ended.cookie.expose(), NOW), Err(Refusal::SignedOut));
     assert!(f.viewer_of_cookie(other.cookie.expose(), NOW).is_ok());
-    assert!(f.tidy(NOW).is_err());
+    assert!(f.tidy(NOW, None).is_err());
     assert_eq!(f.counts().ends_not_written, 1);
     file.execute_batch("DROP TRIGGER full").unwrap();
-    f.tidy(NOW).unwrap();
+    f.tidy(NOW, None).unwrap();
     let f = f.reopened();
     assert_eq!(f.viewer_of_cookie(ended.cookie.expose(), NOW), Err(Refusal::SignedOut));
     assert!(f.viewer_of_cookie(other.cookie.expose(), NOW).is_ok());

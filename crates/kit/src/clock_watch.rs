@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// A step of the clock against the monotonic one from which on it is in doubt.
 pub const JUMP: Duration = Duration::from_secs(24 * 3600);
-/// How long a clock must go on steadily after a jump before it is believed.
+/// How long a clock must go on steadily after a jump before it is believed, if nobody says otherwise.
 pub const CONFIRM: Duration = Duration::from_secs(600);
 /// How far a clock in doubt may be from going on steadily.
 const STEADY_NS: i64 = 60_000_000_000;
@@ -16,6 +16,8 @@ pub struct ClockWatch {
     believed: Option<Pair>,
     /// The first time after a jump.
     doubted: Option<Pair>,
+    /// How long it must go on steadily to be believed, nanoseconds.
+    confirm: i64,
     jumps: u64,
 }
 
@@ -31,7 +33,13 @@ impl ClockWatch {
     /// doubt, too.
     pub fn new(newest_ns: Option<i64>, monotonic: Duration) -> ClockWatch {
         let believed = newest_ns.map(|wall| Pair { wall, monotonic: nanoseconds(monotonic) });
-        ClockWatch { believed, doubted: None, jumps: 0 }
+        ClockWatch { believed, doubted: None, confirm: nanoseconds(CONFIRM), jumps: 0 }
+    }
+
+    /// The same, but a clock that jumped must go on steadily for so long.
+    #[must_use]
+    pub fn confirmed_after(self, confirm: Duration) -> ClockWatch {
+        ClockWatch { confirm: nanoseconds(confirm), ..self }
     }
 
     /// Takes both clocks: `wall_ns` since 1970, `monotonic` since anything. Gives the time if it can be believed.
@@ -39,7 +47,7 @@ impl ClockWatch {
         let now = Pair { wall: wall_ns, monotonic: nanoseconds(monotonic) };
         let goes_on = self.believed.is_none_or(|p| p.is_followed_by(now, nanoseconds(JUMP)));
         let doubted = self.doubted.filter(|p| p.is_followed_by(now, STEADY_NS));
-        let is_confirmed = doubted.is_some_and(|p| now.monotonic - p.monotonic >= nanoseconds(CONFIRM));
+        let is_confirmed = doubted.is_some_and(|p| now.monotonic - p.monotonic >= self.confirm);
         if goes_on || is_confirmed {
             (self.believed, self.doubted) = (Some(now), None);
             return Some(wall_ns);
@@ -49,6 +57,11 @@ impl ClockWatch {
             self.doubted = Some(now);
         }
         None
+    }
+
+    /// Whether it jumped and has not gone on for long enough since.
+    pub fn is_in_doubt(&self) -> bool {
+        self.doubted.is_some()
     }
 
     /// How often the clock jumped.
@@ -113,6 +126,16 @@ mod tests {
         assert_eq!(watch.believe(START + 9 * DAY, at(3)), None);
         assert_eq!(watch.believe(START + 9 * DAY + 600 * SECOND, at(601)), None);
         assert!(watch.believe(START + 9 * DAY + 601 * SECOND, at(604)).is_some());
+    }
+
+    #[test]
+    fn how_long_it_must_last_can_be_said() {
+        let mut watch = ClockWatch::new(Some(START), at(0)).confirmed_after(at(7200));
+        assert_eq!(watch.believe(START + 9 * DAY, at(0)), None);
+        assert!(watch.is_in_doubt());
+        assert_eq!(watch.believe(START + 9 * DAY + 7199 * SECOND, at(7199)), None);
+        assert!(watch.believe(START + 9 * DAY + 7200 * SECOND, at(7200)).is_some());
+        assert!(!watch.is_in_doubt());
     }
 
     #[test]
