@@ -34,10 +34,26 @@ use std::sync::Arc;
 
 /// Alerts that wait in a group; further ones are only counted in its message.
 pub const GROUP_ALERTS_MAX: usize = 1_000;
-/// Alerts that are over and are remembered; the oldest leaves.
-pub const PAST_MAX: usize = 2_000;
+/// Alerts that are over and are remembered at most, whatever is wanted; the oldest leaves.
+pub const PAST_MAX: usize = 20_000;
 /// Outcomes of attempts that are remembered until the program ends; the oldest leaves.
 pub const TOLD_MAX: usize = 200;
+
+/// Which alerts that are over are remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct History {
+    /// The newest so many, at most [`PAST_MAX`].
+    pub entries: usize,
+    /// Those that ended at this time or later, seconds since 1970.
+    pub since_s: Option<i64>,
+}
+
+impl Default for History {
+    /// As many as there may be, however old.
+    fn default() -> Self {
+        History { entries: PAST_MAX, since_s: None }
+    }
+}
 
 /// What alerts are known, and what is to be told of them.
 #[derive(Debug, Default)]
@@ -47,6 +63,7 @@ pub struct Delivery {
     groups: BTreeMap<GroupName, Group>,
     queues: Queues,
     past: VecDeque<Past>,
+    history: History,
     told: VecDeque<Told>,
     counts: DeliveryCounts,
 }
@@ -284,7 +301,21 @@ impl Delivery {
 
     fn remember(&mut self, past: Past) {
         self.past.push_back(past);
-        self.past.drain(..self.past.len().saturating_sub(PAST_MAX));
+        self.past.drain(..self.past.len().saturating_sub(self.history.entries.min(PAST_MAX)));
+    }
+
+    /// From now on only these alerts that are over are remembered; how many left.
+    pub fn keep_history(&mut self, history: History) -> usize {
+        let before = self.past.len();
+        self.history = history;
+        self.past.drain(..before.saturating_sub(history.entries.min(PAST_MAX)));
+        self.past.retain(|past| history.since_s.is_none_or(|since_s| past.ended_s >= since_s));
+        before - self.past.len()
+    }
+
+    /// Which of them are.
+    pub fn history(&self) -> History {
+        self.history
     }
 
     fn routes_of(&self, notice: &Notice) -> BTreeSet<String> {

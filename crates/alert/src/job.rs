@@ -18,7 +18,7 @@ mod webhook;
 mod wire;
 
 use crate::counts::{DeliveryCounts, EngineCounts, ReportCounts};
-use crate::delivery::{Acknowledged, Incident, Message, Outcomes, Past, Told};
+use crate::delivery::{Acknowledged, History, Incident, Message, Outcomes, Past, Told};
 use crate::engine::{Engine, Observation, Silence, Standing, Unsilenced};
 use crate::entry::Entry;
 use crate::report::DeviceFigures;
@@ -116,6 +116,8 @@ enum Order {
         made: Made,
         reply: SyncSender<Result<Vec<Sending>, String>>,
     },
+    /// Which alerts that are over are remembered.
+    History(History),
     /// Reports can be made from now on.
     Ready,
     /// A number becomes unreadable, or is only looked for.
@@ -139,8 +141,10 @@ pub struct View {
     pub incidents: Vec<Incident>,
     /// Subjects that are not simply well, at most [`View::STANDINGS_MAX`].
     pub standings: Vec<Standing>,
-    /// Alerts that are over, the newest last, at most [`PAST_MAX`](crate::delivery::PAST_MAX).
+    /// Alerts that are over, the newest last, as far as [`View::history`] has them remembered.
     pub past: Vec<Past>,
+    /// Which of them are.
+    pub history: History,
     /// What came of the last attempts, the newest last, at most [`TOLD_MAX`](crate::delivery::TOLD_MAX).
     pub told: Vec<Told>,
     /// Silences that are not over.
@@ -238,6 +242,12 @@ impl Alerts {
     /// A subject is there no more.
     pub fn forget(&self, rule: &str, subject: &str) {
         let _ended = self.orders.send(Order::Forget { rule: rule.to_owned(), subject: subject.to_owned() });
+    }
+
+    /// From now on only these alerts that are over are remembered; others leave the disk with the snapshots that have
+    /// them.
+    pub fn keep_history(&self, history: History) {
+        let _ended = self.orders.send(Order::History(history));
     }
 
     /// Through which devices a device is reached.
@@ -487,6 +497,7 @@ impl Turning {
                     let _gone = reply.send(sent);
                 }
                 Order::Ready => {}
+                Order::History(history) => self.memory.keep_history(history),
                 Order::ForgetNumber(number, write, reply) => {
                     let _gone = reply.send(self.forget_number(&number, write));
                 }
@@ -542,6 +553,7 @@ impl Turning {
         if changed {
             view.revision += 1;
             view.past = memory.delivery.past().cloned().collect();
+            view.history = memory.delivery.history();
             view.told = memory.delivery.told().cloned().collect();
             view.silences = memory.engine.silences().cloned().collect();
             view.reports = self.reporting.shown(memory, &self.rules);

@@ -54,7 +54,7 @@ export default function AlertHistory(): JSX.Element {
                   </Match>
                   <Match when={known(list)?.total === 0}>
                     <Empty icon="alerts" title="No alert of this time is over">
-                      The last 2,000 are remembered. <A href="/alerts">Those that are open</A>.
+                      As many are remembered as <code>[alert.history]</code> says, 2,000 if nothing else. <A href="/alerts">Those that are open</A>.
                     </Empty>
                   </Match>
                   <Match when={known(list)}>

@@ -1,6 +1,6 @@
 //! What is known, and the log that remembers it.
 
-use crate::delivery::{Delivery, Outcomes};
+use crate::delivery::{Delivery, History, Outcomes};
 use crate::engine::Engine;
 use crate::entry::Entry;
 use crate::report::Books;
@@ -212,6 +212,22 @@ impl Memory {
         }
     }
 
+    /// Forgets alerts that are over and not of this history. A snapshot without them is taken: once the one after it is,
+    /// they have left the disk.
+    pub fn keep_history(&mut self, history: History) {
+        if self.delivery.history() != history {
+            self.changed = true;
+        }
+        let gone = self.delivery.keep_history(history);
+        if gone > 0 {
+            self.changed = true;
+            tracing::info!(gone, "alerts: alerts that are over left the history");
+            if self.log.next() > self.snapshot + 1 {
+                self.take_snapshot();
+            }
+        }
+    }
+
     fn take_snapshot(&mut self) {
         let last = self.log.next() - 1;
         self.snapshot = last;
@@ -282,5 +298,53 @@ mod tests {
         let again = Memory::open(folder.path(), &rules, 30_000).unwrap();
         assert!(again.log.found().snapshot > 0);
         assert_eq!(known(&again), before);
+    }
+
+    /// What is over leaves the history by number and age, and the disk with the second snapshot.
+    #[test]
+    fn what_leaves_the_history_leaves_the_disk() {
+        let rules = Arc::new(read(&[("r.toml", "[rule.r]\nvalue = \"v\"\nlimit = 5\n")], &Known::default()).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let mut memory = Memory::open(folder.path(), &rules, 0).unwrap();
+        let observe = |memory: &mut Memory, subject: &str, at_s: i64, value: f64| {
+            let (mut out, value) = (Vec::new(), Some(value));
+            let seen = Observation { rule: "r", subject, device: "", fields: &[], at_s, value, samples: 1 };
+            memory.engine.observe(&seen, &mut out);
+            memory.put(out);
+            assert!(memory.flush());
+        };
+        for n in 0..10 {
+            observe(&mut memory, &format!("subject-{n}"), n * 100, 9.0);
+            observe(&mut memory, &format!("subject-{n}"), n * 100 + 50, 1.0);
+        }
+        let ended = |memory: &Memory| memory.delivery.past().map(|past| past.ended_s).collect::<Vec<_>>();
+        let all: Vec<i64> = (0..10).map(|n| n * 100 + 50).collect();
+        assert_eq!(ended(&memory), all);
+        memory.keep_history(History { entries: 8, since_s: None });
+        assert_eq!(ended(&memory), all[2..]);
+        memory.keep_history(History { entries: 8, since_s: Some(451) });
+        assert_eq!(ended(&memory), all[5..]);
+        let stands = || {
+            let files =
+                std::fs::read_dir(folder.path()).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap());
+            let text: Vec<u8> = files.flatten().collect();
+            (0..10)
+                .filter(|n| {
+                    let name = format!("subject-{n}\"");
+                    text.windows(name.len()).any(|part| part == name.as_bytes())
+                })
+                .collect::<Vec<_>>()
+        };
+        assert!(stands().contains(&0), "the snapshot before has it");
+        for n in 10..12 {
+            observe(&mut memory, "later", n * 100, 9.0);
+            memory.take_snapshot();
+        }
+        let left = stands();
+        assert!(!left.contains(&0) && !left.contains(&4) && left.contains(&5), "{left:?}");
+        drop(memory);
+        let mut again = Memory::open(folder.path(), &rules, 2_000).unwrap();
+        again.keep_history(History { entries: 8, since_s: Some(451) });
+        assert_eq!(ended(&again), all[5..]);
     }
 }

@@ -119,9 +119,9 @@ impl Maker {
 
     fn alerts(&self, part: &Part, asked: &Asked<'_>) -> crate::report::AlertFigures {
         let view = self.shared.view.lock().unwrap_or_else(PoisonError::into_inner);
-        let (open, past) = (view.incidents.clone(), view.past.clone());
+        let (open, past, history) = (view.incidents.clone(), view.past.clone(), view.history);
         drop(view);
-        alerts(&open, &past, (asked.from_s, asked.to_s), part.limit)
+        alerts(&open, (&past, history), (asked.from_s, asked.to_s), part.limit)
     }
 
     fn devices(&self, devices: &[Pattern], part: &Part, asked: &Asked<'_>) -> Result<DeviceFigures, String> {

@@ -1,12 +1,18 @@
 //! Alerts of a span.
 
 use super::figures::{AlertFigures, AlertShown, RuleSum};
-use crate::delivery::{Incident, PAST_MAX, Past};
+use crate::delivery::{History, Incident, Past};
 use crate::rule::Severity;
 use std::collections::BTreeMap;
 
 /// Sums up the alerts that were open at some time of a span; at most `limit` are listed, and as many rules.
-pub fn alerts(open: &[Incident], past: &[Past], (from_s, to_s): (i64, i64), limit: usize) -> AlertFigures {
+/// `history` says which of those that are over are remembered.
+pub fn alerts(
+    open: &[Incident],
+    (past, history): (&[Past], History),
+    (from_s, to_s): (i64, i64),
+    limit: usize,
+) -> AlertFigures {
     let over = past.iter().map(|past| (&past.incident, Some(past.ended_s)));
     let all = over.chain(open.iter().map(|incident| (incident, None)));
     let mut shown: Vec<AlertShown> =
@@ -37,7 +43,8 @@ pub fn alerts(open: &[Incident], past: &[Past], (from_s, to_s): (i64, i64), limi
         longest: shown.iter().rev().max_by_key(|alert| alert.in_span_s).cloned(),
         more: shown.len().saturating_sub(limit) as u64,
         // Those that are over are remembered in the order in which they ended.
-        is_cut: past.len() >= PAST_MAX && oldest_s.is_some_and(|oldest_s| oldest_s > from_s),
+        is_cut: past.len() >= history.entries && oldest_s.is_some_and(|oldest_s| oldest_s > from_s)
+            || history.since_s.is_some_and(|since_s| since_s > from_s),
         rules: rules.into_iter().take(limit).collect(),
         alerts: shown.into_iter().take(limit).collect(),
     }
@@ -109,7 +116,7 @@ mod tests {
             past("later", "info", 200, 260),    // behind it
         ];
         let open = [incident("slow", "info", 190), incident("later", "info", 300)];
-        let told = alerts(&open, &over, (100, 200), 2);
+        let told = alerts(&open, (&over, History::default()), (100, 200), 2);
         assert_eq!((told.count, told.open, told.more), (4, 2, 2));
         let severities = [("critical", 2), ("warning", 1), ("info", 1)];
         assert_eq!(told.severities, severities.map(|(name, count)| (name.to_owned(), count)));
@@ -121,5 +128,7 @@ mod tests {
             told.alerts.iter().map(|alert| (alert.began_s, alert.ended_s, alert.in_span_s)).collect();
         assert_eq!(listed, [(190, None, 10), (180, None, 20)]);
         assert!(!told.is_cut);
+        let is_cut = |entries, since_s| alerts(&open, (&over, History { entries, since_s }), (40, 200), 2).is_cut;
+        assert!(is_cut(5, None) && is_cut(9, Some(41)) && !is_cut(6, Some(40)));
     }
 }

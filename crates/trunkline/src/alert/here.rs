@@ -7,18 +7,23 @@ use super::rules;
 use super::series::SeriesFeed;
 use crate::command::repair;
 use crate::failure::Failure;
+use crate::retention::clock::Ages;
 use crate::run::config;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use trunkline_alert::delivery::History;
 use trunkline_alert::job::{Alerts, Control, Seen};
 use trunkline_graph::job::Handle;
 use trunkline_kit::metrics::Sample;
+use trunkline_web::sources::Ages as _;
 
 /// Observations that are handed over together: they are taken or refused as one.
 const TOGETHER_MAX: usize = 1_000;
+/// How often it is looked which alerts that are over are too old.
+const HISTORY_EVERY: Duration = Duration::from_secs(3600);
 
 /// Where alerts are kept.
 pub fn folder(data: &Path) -> PathBuf {
@@ -71,14 +76,35 @@ pub fn show(alerts: &Alerts, mut seen: Vec<Seen>) {
     }
 }
 
+/// Lets alerts that are over leave by their number and age, until the feeds end.
+fn keep_history(alerts: &Alerts, fed: &Fed, ages: &Ages, kept: &config::AlertHistory) {
+    let mut wait = Duration::ZERO;
+    loop {
+        let end = Instant::now() + wait;
+        while let Some(left) = end.checked_duration_since(Instant::now()).filter(|_| !fed.ends()) {
+            std::thread::park_timeout(left);
+        }
+        if fed.ends() {
+            return;
+        }
+        let since = |age: Duration| {
+            let age_s = i64::try_from(age.as_secs()).unwrap_or(i64::MAX);
+            ages.believed_ns().map(|now_ns| now_ns.div_euclid(1_000_000_000).saturating_sub(age_s))
+        };
+        let since_s = kept.keep_age.and_then(since);
+        alerts.keep_history(History { entries: kept.keep_entries as usize, since_s });
+        wait = HISTORY_EVERY;
+    }
+}
+
 impl Running {
     /// Reads the rules, opens the folder, and goes on where it ended.
     ///
     /// # Errors
     /// What is wrong with the rules or could not be opened.
-    pub fn start(settings: &config::Alert, data: &Path) -> Result<Running, Failure> {
+    pub fn start(settings: &config::Alert, kept: config::AlertHistory, data: &Path) -> Result<Running, Failure> {
         let (places, data) = (rules::places(settings, data), data.to_owned());
-        let kept = data.clone();
+        let (here, ages) = (data.clone(), Ages::of(&data));
         let folder = folder(&data);
         let failed = |e: &dyn std::fmt::Display| Failure::Failed(format!("alerts: {e}"));
         std::fs::create_dir_all(rules::folder(&data)).map_err(|e| failed(&format!("{}: {e}", folder.display())))?;
@@ -97,7 +123,7 @@ impl Running {
         let control = Control::serve(Arc::clone(&alerts), move || asked(), &path);
         let control = control.map_err(|e| failed(&format!("{}: {e}", path.display())))?;
         let (tap, rows) = rows::feed(Arc::clone(&alerts), Arc::clone(&fed)).map_err(|e| failed(&e))?;
-        Ok(Running {
+        let running = Running {
             alerts,
             fed,
             every: settings.every,
@@ -105,8 +131,11 @@ impl Running {
             control: Mutex::new(Some(control)),
             threads: Mutex::new(vec![rows]),
             tap,
-            data: kept,
-        })
+            data: here,
+        };
+        let (alerts, fed) = (Arc::clone(&running.alerts), Arc::clone(&running.fed));
+        running.thread("alert-history", move || keep_history(&alerts, &fed, &ages, &kept))?;
+        Ok(running)
     }
 
     /// Has rules watch graphs of this process.

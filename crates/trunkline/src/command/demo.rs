@@ -88,7 +88,7 @@ impl Demo {
         demo::templates_and_rules(folder.path()).map_err(|e| Failure::Failed(format!("the demonstration: {e}")))?;
         let graphs = graph::here::Running::start(&settings.graph, folder.path(), EchoSockets::open());
         let graphs = or_stopped("graphs stay", Some(graphs), &mut stopped);
-        let alerts = alert::here::Running::start(&settings.alert, folder.path());
+        let alerts = alert::here::Running::start(&settings.alert, settings.alert_history.clone(), folder.path());
         let alerts = or_stopped("alerts stay", Some(alerts), &mut stopped);
         let cache = configured::open(&settings.cache)?;
         let mut service = Service::on(&settings, listening, Beside { cache, charging, graphs, alerts, stopped })?;

@@ -6,6 +6,8 @@ use std::time::Duration;
 use trunkline_capture::filter::LibraryError;
 use trunkline_capture::live::clock::Synchronisation;
 use trunkline_capture::live::ethtool::Settings as Driver;
+use trunkline_store::removal::Class;
+use trunkline_store::retention::Rules;
 
 /// Everything.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +22,8 @@ pub struct Facts {
     pub names: Vec<String>,
     /// The data folder and the further volumes.
     pub folders: Vec<Folder>,
+    /// What the last days of the store brought; none where there is no whole day.
+    pub rows: Option<Rows>,
     /// What the configuration wants of all this.
     pub wanted: Wanted,
 }
@@ -160,6 +164,19 @@ impl Watched {
 fn per_second(n: u64, time: Duration) -> f64 {
     let seconds = time.as_secs_f64();
     if seconds > 0.0 { n as f64 / seconds } else { 0.0 }
+}
+
+/// Rows that the store got a day, lately, and for how long they stay.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows {
+    /// For how long.
+    pub rules: Rules,
+    /// Whole days that were looked at.
+    pub days: u32,
+    /// Octets a day of each class, in the order of `Class::ALL`.
+    pub classes: [u64; Class::ALL.len()],
+    /// Octets a day of the files: with what is around the rows.
+    pub octets: u64,
 }
 
 /// A folder that is written to.

@@ -5,6 +5,7 @@ pub mod folders;
 pub mod interfaces;
 pub mod live;
 pub mod machine;
+pub mod rows;
 
 use super::facts::{Facts, Folder, Interface, Wanted};
 use super::mirror::Look;
@@ -35,7 +36,8 @@ pub fn facts(settings: &Settings, asked: &Asked) -> Facts {
     }
     // Only now: writing would slow down whoever records on this machine while it is watched.
     let folders = volumes(settings).iter().map(|path| folder(path, asked.disks)).collect();
-    Facts { machine: machine::machine(), interfaces, missing, names, folders, wanted: wanted(settings) }
+    let (machine, rows, wanted) = (machine::machine(), rows::rows(settings), wanted(settings));
+    Facts { machine, interfaces, missing, names, folders, rows, wanted }
 }
 
 /// What the packets of capture files say about the mirror port that they were captured at.

@@ -4,6 +4,7 @@ mod folders;
 mod interfaces;
 mod machine;
 mod mirrored;
+mod rows;
 
 use super::Finding;
 use super::facts::{Facts, Watched};
@@ -26,6 +27,7 @@ pub fn judge(facts: &Facts) -> Vec<Finding> {
             findings.extend(folders::judge(folder, &traffic(facts), &facts.wanted));
         }
     }
+    findings.extend(facts.rows.iter().flat_map(rows::judge));
     findings
 }
 

@@ -177,13 +177,13 @@ impl Clock {
             Noted::Nothing => "it leapt".to_owned(),
         };
         format!(
-            "the clock is in doubt: {what}. No rows leave because of their age, nor any that keep-at-least names, until \
+            "the clock is in doubt: {what}. Nothing leaves because of its age, nor what keep-at-least names, until \
              it has gone on steadily for a day; if it is right: trunkline store prune --clock-is-right"
         )
     }
 }
 
-/// The same for the web: what it keeps gets old by this clock.
+/// The same for the web and for alerts: what they keep gets old by this clock.
 pub struct Ages(Mutex<Clock>);
 
 impl Ages {
@@ -198,9 +198,9 @@ impl trunkline_web::sources::Ages for Ages {
         let (moment, mut clock) = (Moment::now(), self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let now = clock.look(&moment);
         if !now.is_believed {
-            tracing::warn!(target: "web", "audit log and captures: {}", clock.doubt(&moment));
+            tracing::warn!("{}", clock.doubt(&moment));
         } else if let Err(e) = clock.note(&moment) {
-            tracing::warn!(target: "web", "the time could not be noted: {e}");
+            tracing::warn!("the time could not be noted: {e}");
         }
         now.is_believed.then_some(now.ns)
     }

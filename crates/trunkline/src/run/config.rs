@@ -13,7 +13,7 @@ mod standby;
 mod types;
 mod web;
 
-pub use alert::Alert;
+pub use alert::{Alert, AlertHistory};
 pub use cache::{Cache, ClientCertificates, Door};
 pub use cdr::{Cdr, Format, Gateway};
 pub use charge::{Called, Charge, ChargeGtpp, FailureHandling, Ip, Together};
@@ -276,6 +276,8 @@ trunkline_kit::configuration! {
         graph: Graph = "graph",
         /// Alerts.
         alert: Alert = "alert",
+        /// Alerts that are over.
+        alert_history: AlertHistory = "alert.history",
         /// Metrics.
         metrics: Metrics = "metrics",
         /// The web.

@@ -147,7 +147,10 @@ impl Service {
         let charging = or_stopped("charging stays", charging, &mut stopped);
         let graphs = echo.map(|echo| graph::here::Running::start(&settings.graph, folder, echo));
         let graphs = or_stopped("graphs stay", graphs, &mut stopped);
-        let alerts = settings.alert.enabled.then(|| alert::here::Running::start(&settings.alert, folder));
+        let alerts = settings
+            .alert
+            .enabled
+            .then(|| alert::here::Running::start(&settings.alert, settings.alert_history.clone(), folder));
         let alerts = or_stopped("alerts stay", alerts, &mut stopped);
         let mut service = Service::on(settings, listening, Beside { cache, charging, graphs, alerts, stopped })?;
         service.only = Some(only);

@@ -127,6 +127,68 @@ fn rows_leave_by_age_and_who_asks_is_forgotten() {
     assert!(told(here, 2, &["store", "forget", "+44*"]).contains("no pattern"));
 }
 
+/// The time of the last look, as another start of the machine noted it, `days` before now.
+fn note_clock(here: &Path, days: u64) {
+    let at_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() - days * DAY_S;
+    let text = format!("trunkline-retention-clock 1\nat {at_s}000000000\nsince-boot 5000000000\nboot another\n");
+    let spool = here.join("trunkline-data/spool");
+    std::fs::create_dir_all(&spool).unwrap();
+    std::fs::write(spool.join("retention.clock"), trunkline_kit::sealed::seal(&text, "sum ")).unwrap();
+}
+
+#[test]
+fn a_clock_that_leapt_ends_nothing_until_somebody_says_that_it_is_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("days.pcap"), capture(today() - 40, 41)).unwrap();
+    run(here, &["read", "days.pcap"]);
+    let rules = "[store.calls]\nkeep-age = \"30 days\"\nkeep-at-least = \"1 day\"\n";
+    std::fs::write(here.join("t.toml"), rules).unwrap();
+    note_clock(here, 8);
+    let said = told(here, 3, &["store", "prune", "-c", "t.toml"]);
+    assert!(said.contains("0 rows left") && said.contains("the clock is in doubt: it says 20"), "{said}");
+    assert!(said.contains("trunkline store prune --clock-is-right"), "{said}");
+    let json = told(here, 3, &["store", "prune", "-c", "t.toml", "--dry-run", "--json"]);
+    assert!(json.contains(r#""clock_in_doubt":true"#), "{json}");
+    // Nothing that has a minimum age is old enough by a clock in doubt, whoever asks.
+    let forgotten = told(here, 3, &["store", "forget", "+4420700123", "-c", "t.toml", "--dry-run"]);
+    assert!(forgotten.contains("9 rows are protected") && forgotten.contains("in doubt"), "{forgotten}");
+    let said = told(here, 0, &["store", "prune", "-c", "t.toml", "--clock-is-right", "--dry-run"]);
+    assert!(said.contains("10 rows would leave"), "{said}");
+    assert!(told(here, 3, &["store", "prune", "-c", "t.toml"]).contains("0 rows left"), "a dry run notes nothing");
+    assert!(told(here, 0, &["store", "prune", "-c", "t.toml", "--clock-is-right"]).contains("10 rows left"));
+    assert!(told(here, 0, &["store", "prune", "-c", "t.toml"]).contains("0 rows left"), "it was noted");
+    // A week off is nobody's mistake; a note that is damaged is a doubt.
+    note_clock(here, 6);
+    told(here, 0, &["store", "prune", "-c", "t.toml"]);
+    std::fs::write(here.join("trunkline-data/spool/retention.clock"), "nonsense\n").unwrap();
+    assert!(told(here, 3, &["store", "prune", "-c", "t.toml"]).contains("retention.clock: its checksum"));
+    let verified = told(here, 3, &["verify"]);
+    assert!(verified.contains("retention.clock") && verified.contains("its checksum is wrong"), "{verified}");
+    told(here, 0, &["store", "prune", "-c", "t.toml", "--clock-is-right"]);
+}
+
+#[test]
+fn doctor_says_for_how_many_days_the_rules_and_the_disk_keep_each_class() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("days.pcap"), capture(today() - 9, 9)).unwrap();
+    run(here, &["read", "days.pcap"]);
+    let rules = "[store]\nlimit = \"300 kB\"\n[store.calls]\nkeep-age = \"3650 days\"\n[store.charges]\nkeep-at-least = \"1095 days\"\n";
+    std::fs::write(here.join("t.toml"), rules).unwrap();
+    let output = run(here, &["doctor", "-c", "t.toml", "-i", "lo", "--seconds", "1", "--no-disk"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = |name: &str| {
+        said.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{name}: {said}")).to_owned()
+    };
+    let calls = line("store.calls");
+    assert!(
+        calls.contains("a day (7 whole days): kept for ") && calls.contains("by store.limit, not for the 3,650 days"),
+        "{calls}"
+    );
+    assert!(line("store.charges").contains("keep-at-least 1,095 days needs"), "{said}");
+}
+
 const HOOK: &str = "[rule.r]\nvalue = \"v\"\nlimit = 1\n";
 
 /// How often a text stands in the octets of all files below a folder.

@@ -91,6 +91,47 @@ fn a_capture_is_opened_and_another_one_dropped_onto_it() {
 }
 
 #[test]
+fn a_capture_that_was_brought_is_there_after_a_restart_and_goes_with_its_rows() {
+    let folder = folder();
+    let here = folder.path();
+    run(here, &["sim", "--calls", "9", "--seed", "7", "-w", "one.pcap"]);
+    run(here, &["sim", "--calls", "6", "--seed", "8", "-w", "two.pcap"]);
+    let start = || Shown::start(trunkline(here, &["open", "one.pcap", "--data", "kept", "--listen", "127.0.0.1:0"]));
+    let mut shown = start();
+    let mut browser = shown.browser();
+    let first = ids(&browser.calls(""));
+    let mut bring = |name: &str| {
+        let two = std::fs::read(here.join("two.pcap")).unwrap();
+        let taken = browser.ask("POST", &format!("/api/v1/captures?name={name}"), &two);
+        let upload = taken.json()["id"].as_str().unwrap().to_owned();
+        browser.until(&format!("/captures/{upload}"), "it is read", |c| c["state"] == "done");
+        upload
+    };
+    let upload = bring("two.pcap");
+    let captures = here.join("kept/captures");
+    std::fs::write(captures.join("nobodys.pcap"), "left by an earlier version").unwrap();
+    assert_eq!(shown.end().0.code(), Some(0));
+    let names = || {
+        let mut names: Vec<_> = std::fs::read_dir(&captures).unwrap().map(|f| f.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(), [".two.pcap.noted", "nobodys.pcap", "two.pcap"]);
+
+    let mut shown = start();
+    let mut browser = shown.browser();
+    let listed = browser.json("/captures")["captures"].clone();
+    assert_eq!(listed.as_array().unwrap().len(), 1, "what nobody brought is nobody's: {listed}");
+    assert_eq!((listed[0]["id"].as_str(), listed[0]["calls"].as_u64()), (Some(&*upload), Some(6)), "{listed}");
+    assert!(ids(&browser.calls("")).len() == first.len() + 6);
+    assert!(shown.said.iter().any(|line| line.contains("nobodys.pcap")), "{:?}", shown.said);
+    assert_eq!(browser.ask("DELETE", &format!("/api/v1/captures/{upload}"), b"").status, 204);
+    assert_eq!(ids(&browser.calls("")), first, "its calls went with it, and no others");
+    assert_eq!(names(), ["nobodys.pcap"]);
+    assert_eq!(shown.end().0.code(), Some(0));
+}
+
+#[test]
 fn a_small_file_of_which_much_comes_is_not_read_to_its_end() {
     let folder = folder();
     let here = folder.path();

@@ -108,7 +108,7 @@ fn alerts(settings: &Settings, data: &Path, graphs: &Arc<Running>) -> Result<Opt
     if !settings.alert.enabled {
         return Ok(None);
     }
-    let alerts = alert::here::Running::start(&settings.alert, data)?;
+    let alerts = alert::here::Running::start(&settings.alert, settings.alert_history.clone(), data)?;
     alerts.watch_graphs(graphs.handle().clone())?;
     let seen = Arc::downgrade(graphs);
     let samples = move || seen.upgrade().map(|graphs| [graphs.samples(), process::samples()].concat());

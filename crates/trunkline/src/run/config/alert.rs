@@ -18,3 +18,13 @@ trunkline_kit::section! {
             Duration::from_secs(1) => Duration::from_secs(300);
     }
 }
+
+trunkline_kit::section! {
+    /// Which alerts that are over are remembered.
+    pub struct AlertHistory {
+        /// When they leave; `none` when there are too many.
+        keep_age: Option<Duration> = None => Restart;
+        /// How many are remembered; beyond, the oldest leaves.
+        keep_entries: u32 = 2_000 => Restart, 10 => 20_000;
+    }
+}
