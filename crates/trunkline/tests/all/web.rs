@@ -124,7 +124,6 @@ fn a_capture_that_was_brought_is_there_after_a_restart_and_goes_with_its_rows() 
     assert_eq!(listed.as_array().unwrap().len(), 1, "what nobody brought is nobody's: {listed}");
     assert_eq!((listed[0]["id"].as_str(), listed[0]["calls"].as_u64()), (Some(&*upload), Some(6)), "{listed}");
     assert!(ids(&browser.calls("")).len() == first.len() + 6);
-    assert!(shown.said.iter().any(|line| line.contains("nobodys.pcap")), "{:?}", shown.said);
     assert_eq!(browser.ask("DELETE", &format!("/api/v1/captures/{upload}"), b"").status, 204);
     assert_eq!(ids(&browser.calls("")), first, "its calls went with it, and no others");
     assert_eq!(names(), ["nobodys.pcap"]);
