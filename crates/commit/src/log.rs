@@ -297,6 +297,13 @@ impl<D: Disk> Log<D> {
         self.at + group.block.len().next_multiple_of(block::ALIGNED) as u64 <= self.end
     }
 
+    /// What comes next begins a new segment, so that this one can leave as soon as snapshots stand for its records.
+    pub fn end_segment(&mut self) {
+        if self.next > self.first {
+            self.end = self.at;
+        }
+    }
+
     /// Makes the records of a group durable and leaves it empty; the number of the last record that is.
     ///
     /// # Errors [`Fault::Io`]: none of the group is durable. If the log is closed then ([`Log::is_closed`]), some of it

@@ -32,7 +32,8 @@ pub struct Rules {
 pub struct Now {
     /// Nanoseconds since 1970.
     pub ns: i64,
-    /// Whether the clock can be believed. If not, nothing leaves because of its age, and nothing that has a minimum age.
+    /// Whether the clock can be believed. If not, nothing leaves because of its age, and nothing that has a minimum
+    /// age.
     pub is_believed: bool,
 }
 

@@ -37,6 +37,8 @@ pub struct Limits {
     pub octets_in_all: u64,
     /// How long what was made is kept; none for as long as there is room.
     pub age_s: Option<i64>,
+    /// Whether it outlives the program. Then it gets old by [`Shelf::tidy`] alone, whose caller believes the clock.
+    pub lasts: bool,
 }
 
 /// Whose work makes room for more, of what is over.
@@ -160,8 +162,8 @@ impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
             let text = format!("{waiting} of yours are under way: wait for one to end, or cancel it.");
             return Err(Problem::new(Kind::TooMany, text).retry_after(10));
         }
-        // What is too old goes by `tidy`, by a clock that is believed.
-        make_room(&mut all, &Limits { age_s: None, ..self.limits }, Some(owner), now_ns);
+        let age_s = self.limits.age_s.filter(|_| !self.limits.lasts);
+        make_room(&mut all, &Limits { age_s, ..self.limits }, Some(owner), now_ns);
         let unfinished = all.values().filter(|work| !work.is_over()).count() as u64;
         let stored: u64 = all.values().filter(|work| work.is_over()).map(|work| work.octets()).sum();
         let promised = unfinished.saturating_add(1).saturating_mul(self.limits.octets);
@@ -445,6 +447,7 @@ mod tests {
         octets: 10,
         octets_in_all: 30,
         age_s: Some(AGE_MAX_S),
+        lasts: false,
     };
 
     fn shelf(folder: &Path) -> Shelf<(), u64> {

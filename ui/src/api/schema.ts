@@ -7219,6 +7219,7 @@ export interface components {
              * @description Octets of memory in use.
              */
             resident_octets: number;
+            rows: null | components["schemas"]["RowsSnapshot"];
             /**
              * Format: int64
              * @description When the capture began, nanoseconds since 1970.
@@ -7662,6 +7663,43 @@ export interface components {
          * @enum {string}
          */
         Role: "viewer" | "support" | "engineer" | "administrator";
+        /** @description How large the store is, and what left it because of age or size. */
+        RowsSnapshot: {
+            /**
+             * Format: int64
+             * @description When that was looked at, nanoseconds since 1970.
+             */
+            at_ns: number;
+            /** @description The clock leapt: nothing leaves because of its age. */
+            clock_in_doubt: boolean;
+            /**
+             * Format: int64
+             * @description Octets that the files got smaller by.
+             */
+            left_octets_total: number;
+            /**
+             * Format: int64
+             * @description Rows that left since the program began.
+             */
+            left_rows_total: number;
+            /**
+             * Format: int64
+             * @description Octets of its files.
+             */
+            octets: number;
+            /**
+             * Format: int64
+             * @description Octets that they may have (`store.limit`).
+             */
+            octets_max: number | null;
+            /**
+             * Format: int64
+             * @description Octets beyond a size that stay: rows of today, and what `keep-at-least` protects.
+             */
+            over_octets: number;
+            /** @description What keeps rows from leaving, a line each. */
+            trouble: string[];
+        };
         /** @description What RTCP reports said about a stream. */
         Rtcp: {
             /**

@@ -14,6 +14,8 @@ use trunkline_commit::{Folder, Group, Keep, Log, Options, Refused, SnapshotWrite
 const OPTIONS: Options = Options { segment_octets: 8 << 20, waiting_octets: 8 << 20 };
 /// Records after which a snapshot is taken.
 const SNAPSHOT_RECORDS: u64 = 20_000;
+/// Snapshots that are kept: what is in none of them is not on the disk.
+const SNAPSHOTS_KEPT: u8 = 2;
 /// Entries of subjects in a record.
 const RECORD_ENTRIES: usize = 16;
 
@@ -56,6 +58,8 @@ pub struct Memory {
     written: Vec<Vec<Entry>>,
     waiting: Vec<Vec<Entry>>,
     snapshot: u64,
+    /// Snapshots to be taken until what left the history has left the disk.
+    leaving: u8,
 }
 
 impl Memory {
@@ -96,10 +100,21 @@ impl Memory {
             tracing::warn!("the end of the log of alerts was cut off by a crash: entries that were not acted upon");
         }
         let (engine, delivery, books) = known.into_inner();
-        let (snapshot, group) = (log.found().snapshot, Group::new(&OPTIONS));
+        let (snapshot, group, leaving) = (log.found().snapshot, Group::new(&OPTIONS), 0);
         let (written, waiting) = (Vec::new(), Vec::new());
-        let mut memory =
-            Memory { engine, delivery, books, fault: None, changed: true, log, group, written, waiting, snapshot };
+        let mut memory = Memory {
+            engine,
+            delivery,
+            books,
+            fault: None,
+            changed: true,
+            log,
+            group,
+            written,
+            waiting,
+            snapshot,
+            leaving,
+        };
         memory.engine.resume(now_s);
         let mut over = Vec::new();
         memory.engine.forget_forgotten(now_s, &mut over);
@@ -212,19 +227,20 @@ impl Memory {
         }
     }
 
-    /// Forgets alerts that are over and not of this history. A snapshot without them is taken: once the one after it is,
-    /// they have left the disk.
+    /// Forgets alerts that are over and not of this history. Snapshots without them are taken, one now and one the next
+    /// time that this is asked and something was recorded since: then the segments that have them are not needed.
     pub fn keep_history(&mut self, history: History) {
-        if self.delivery.history() != history {
-            self.changed = true;
-        }
+        self.changed |= self.delivery.history() != history;
         let gone = self.delivery.keep_history(history);
         if gone > 0 {
             self.changed = true;
+            self.leaving = SNAPSHOTS_KEPT;
+            self.log.end_segment();
             tracing::info!(gone, "alerts: alerts that are over left the history");
-            if self.log.next() > self.snapshot + 1 {
-                self.take_snapshot();
-            }
+        }
+        if self.leaving > 0 && self.log.next() > self.snapshot + 1 {
+            self.leaving -= 1;
+            self.take_snapshot();
         }
     }
 
@@ -324,24 +340,27 @@ mod tests {
         assert_eq!(ended(&memory), all[2..]);
         memory.keep_history(History { entries: 8, since_s: Some(451) });
         assert_eq!(ended(&memory), all[5..]);
-        let stands = || {
-            let files =
-                std::fs::read_dir(folder.path()).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap());
-            let text: Vec<u8> = files.flatten().collect();
-            (0..10)
-                .filter(|n| {
-                    let name = format!("subject-{n}\"");
-                    text.windows(name.len()).any(|part| part == name.as_bytes())
-                })
-                .collect::<Vec<_>>()
+        let names = || {
+            let mut names: Vec<String> = std::fs::read_dir(folder.path())
+                .unwrap()
+                .map(|f| f.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            names
         };
-        assert!(stands().contains(&0), "the snapshot before has it");
+        let text = || -> String {
+            let read = |name: &String| std::fs::read(folder.path().join(name)).unwrap();
+            String::from_utf8_lossy(&names().iter().flat_map(read).collect::<Vec<u8>>()).into_owned()
+        };
+        let first = names().into_iter().find(|name| name.ends_with(".log")).unwrap();
         for n in 10..12 {
-            observe(&mut memory, "later", n * 100, 9.0);
-            memory.take_snapshot();
+            observe(&mut memory, &format!("later-{n}"), n * 100, 9.0);
+            memory.keep_history(History { entries: 8, since_s: Some(451) });
         }
-        let left = stands();
-        assert!(!left.contains(&0) && !left.contains(&4) && left.contains(&5), "{left:?}");
+        assert!(!names().contains(&first), "{:?}", names());
+        let text = text();
+        let stands = |n: usize| text.contains(&format!("\"ended_s\":{}", all[n]));
+        assert!(!stands(0) && !stands(4) && stands(5) && stands(9));
         drop(memory);
         let mut again = Memory::open(folder.path(), &rules, 2_000).unwrap();
         again.keep_history(History { entries: 8, since_s: Some(451) });

@@ -34,6 +34,7 @@ pub const CAPTURES: Limits = Limits {
     octets: 4 << 30,
     octets_in_all: 64 << 30,
     age_s: Some(AGE_MAX_S),
+    lasts: true,
 };
 /// How long the next piece of a capture may take to come.
 pub const PIECE_TIME: Duration = Duration::from_secs(30);

@@ -35,6 +35,7 @@ pub const EXTRACTIONS: Limits = Limits {
     octets: 4 << 30,
     octets_in_all: 64 << 30,
     age_s: Some(AGE_MAX_S),
+    lasts: false,
 };
 /// Longest filter, octets.
 pub const FILTER_OCTETS_MAX: usize = 4096;

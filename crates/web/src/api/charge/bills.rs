@@ -27,6 +27,7 @@ pub const BILLS: Limits = Limits {
     octets: 128 << 20,
     octets_in_all: 4 << 30,
     age_s: Some(AGE_MAX_S),
+    lasts: false,
 };
 const BILL: Brought = Brought { what: "bill", elsewhere: "trunkline charge compare" };
 

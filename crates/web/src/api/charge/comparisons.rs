@@ -35,6 +35,7 @@ pub const COMPARISONS: Limits = Limits {
     octets: 128 << 20,
     octets_in_all: 4 << 30,
     age_s: Some(AGE_MAX_S),
+    lasts: false,
 };
 /// The longest silence, and the most that clocks may differ, seconds: a day.
 const SECONDS_MAX: f64 = 86_400.0;

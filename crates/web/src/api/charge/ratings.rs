@@ -36,6 +36,7 @@ pub const RATINGS: Limits = Limits {
     octets: 128 << 20,
     octets_in_all: 4 << 30,
     age_s: Some(AGE_MAX_S),
+    lasts: false,
 };
 
 /// All of them.

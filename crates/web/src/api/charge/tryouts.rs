@@ -30,6 +30,7 @@ pub const TRYOUTS: Limits = Limits {
     octets: 0,
     octets_in_all: u64::MAX,
     age_s: Some(AGE_MAX_S),
+    lasts: false,
 };
 
 /// All of them.
