@@ -18,6 +18,7 @@ use std::time::Duration;
 use trunkline_kit::clock_watch::{ClockWatch, JUMP};
 use trunkline_kit::{place, sealed};
 use trunkline_store::retention::Now;
+use trunkline_store::time::SECOND_NS;
 
 /// How long a machine may have been off without anybody asking whether its clock is right.
 const OFF_MAX: Duration = Duration::from_secs(7 * 86_400);
@@ -171,7 +172,7 @@ impl Clock {
         let what = match &self.noted {
             Noted::Damaged(why) => format!("{}: {why}", path(&self.data).display()),
             Noted::Moment(before) => {
-                let time = |ns| trunkline_store::time::rfc3339(ns);
+                let time = |ns: i64| trunkline_store::time::rfc3339(ns.div_euclid(SECOND_NS) * SECOND_NS);
                 format!("it says {}, after {} when rows were last looked at", time(now.wall_ns), time(before.wall_ns))
             }
             Noted::Nothing => "it leapt".to_owned(),
