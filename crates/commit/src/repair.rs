@@ -490,8 +490,15 @@ fn kept(name: &str, number: u32) -> String {
     if number == 1 { format!("{name}.damaged") } else { format!("{name}.damaged-{number}") }
 }
 
-/// Writes a file in place of what has its name.
+/// Writes a file in place of what has its name; where that fails, as the disk is full, nothing new is left there.
 pub(crate) fn put<D: Disk>(disk: &D, name: &str, octets: &[u8]) -> Result<(), Fault> {
+    put_in_place(disk, name, octets).inspect_err(|_| {
+        // If this fails, too, the next start does it.
+        let _ = disk.remove(name::NEXT);
+    })
+}
+
+fn put_in_place<D: Disk>(disk: &D, name: &str, octets: &[u8]) -> Result<(), Fault> {
     let file = disk.make(name::NEXT, 0).map_err(Fault::io(name::NEXT))?;
     for (at, piece) in (0..).zip(octets.chunks(PIECE)) {
         disk.write(&file, at * PIECE as u64, piece).map_err(Fault::io(name))?;

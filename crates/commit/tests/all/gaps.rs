@@ -186,3 +186,21 @@ fn a_snapshot_has_no_gap_and_takes_no_memory_for_one() {
         assert_eq!(open(&other).unwrap().next(), 3);
     }
 }
+
+#[test]
+fn a_repair_without_room_leaves_nothing_behind_and_is_done_again() {
+    let world = world();
+    let name = world.segments().remove(0);
+    world.spoil(&name, 32 + 24);
+    let before = world.list().unwrap();
+    let found = survey(&*world, Keep::All, &[], &mut |_, _| Ok(())).unwrap();
+    for room in [0, 100, 4096 + 100] {
+        world.has_room(Some(room));
+        assert!(matches!(repair(&*world, &found), Err(Fault::Io { .. })), "{room}");
+        assert!(world.list().unwrap().iter().all(|name| !name.ends_with(".part")), "{room}");
+    }
+    world.has_room(None);
+    assert_eq!(repair(&*world, &found).unwrap().written, std::slice::from_ref(&name));
+    assert_eq!(world.list().unwrap().len(), before.len() + 1);
+    assert_eq!(open(&world).unwrap().next(), 3);
+}
