@@ -168,7 +168,9 @@ impl Looking<'_> {
     fn lose(&mut self, gone: Gone) -> Result<(), Fault> {
         self.gone = self.gone.saturating_add((gone.to - gone.from).saturating_add(1));
         if self.gone > LOST_MAX {
-            return Err(Fault::Option(format!("{gone}: more than can be given up ({LOST_MAX} of a log)")));
+            let what =
+                format!("records {} to {} are gone, and {LOST_MAX} of a log can be given up", gone.from, gone.to);
+            return Err(Fault::damaged(&gone.name, gone.at, what));
         }
         let refused = |why| Fault::Refused { number: gone.from, why };
         (self.see)(gone.from..=gone.to, None).map_err(refused)?;

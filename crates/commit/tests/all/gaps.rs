@@ -204,3 +204,17 @@ fn a_repair_without_room_leaves_nothing_behind_and_is_done_again() {
     assert_eq!(world.list().unwrap().len(), before.len() + 1);
     assert_eq!(open(&world).unwrap().next(), 3);
 }
+
+#[test]
+fn more_than_a_log_can_lose_is_damage_with_its_place() {
+    let world = world();
+    for (last, is_believed) in [(2 + LOST_MAX, true), (3 + LOST_MAX, false), (1 << 40, false), (u64::MAX, false)] {
+        let witness = Witness { who: "another".to_owned(), last };
+        let found = survey(&*world, Keep::All, std::slice::from_ref(&witness), &mut |_, _| Ok(()));
+        let wrong = format!("octet 96: records 3 to {last} are gone, and {LOST_MAX} of a log can be given up");
+        match found {
+            Ok(found) => assert!(is_believed && found.lost() == LOST_MAX),
+            Err(fault) => assert!(!is_believed && fault.is_damage() && fault.to_string().ends_with(&wrong), "{fault}"),
+        }
+    }
+}

@@ -173,13 +173,16 @@ impl Receipt {
             true => ("would leave", "would be made unreadable"),
             false => ("left", "made unreadable"),
         };
-        let of = |n: usize, one, more| figure::of(n as u64, one, more);
-        let others = self.found.registrations.len() + self.found.events.len();
+        // What left, not what was found: another one may do the same.
+        let found = &self.found;
+        let others = (found.registrations.len() + found.events.len()) as u64;
+        let found = (found.calls.len() as u64, others, found.charges.len() as u64);
+        let (calls, others, charges) = self.gone.map_or(found, |gone| (gone.calls, gone.events, gone.charges));
         let mut lines = vec![
             format!("receipt: {}, {}", self.number.name(), rfc3339(self.at_ns)),
-            format!("{} with their streams {what}", of(self.found.calls.len(), "call", "calls")),
-            format!("{} {what}", of(others, "registration or event", "registrations and events")),
-            format!("{} {what}", of(self.found.charges.len(), "charge", "charges")),
+            format!("{} with their streams {what}", figure::of(calls, "call", "calls")),
+            format!("{} {what}", figure::of(others, "registration or event", "registrations and events")),
+            format!("{} {what}", figure::of(charges, "charge", "charges")),
         ];
         if self.protected > 0 {
             let rows = figure::of(self.protected, "row is protected", "rows are protected");
