@@ -9,17 +9,24 @@
 //! ISO 3309) is over salt, head without checksum, and records.
 //!
 //! A block with "TLGP" in place of "TLBK" is a gap: `count` records that a repair gave up, whose octets are not read.
-//! It keeps their numbers, and the places of the blocks behind it.
+//! It keeps their numbers, and the places of the blocks behind it. It has no more records than a block could have, so
+//! that whoever takes records block by block needs no more memory for one; more are several gaps.
 
 /// Octets of a record at most.
 pub const RECORD_OCTETS_MAX: usize = 1 << 20;
 /// Octets of all records of a block at most.
 pub const BLOCK_OCTETS_MAX: usize = 16 << 20;
+/// Records of a gap at most: as many as a block has room for.
+pub const GAP_RECORDS_MAX: u32 = (BLOCK_OCTETS_MAX / RECORD_HEAD_OCTETS) as u32;
 /// Octets of a head.
 pub const HEAD_OCTETS: usize = 24;
 /// Blocks begin at multiples of this.
 pub const ALIGNED: usize = 8;
 
+/// Octets of a gap without its head at most: a block, and what is less than another head behind it.
+const GAP_OCTETS_MAX: usize = BLOCK_OCTETS_MAX + HEAD_OCTETS;
+/// Octets of a record's length.
+const RECORD_HEAD_OCTETS: usize = 4;
 const MARK: [u8; 4] = *b"TLBK";
 const GAP: [u8; 4] = *b"TLGP";
 
@@ -45,9 +52,21 @@ impl Head {
         let first = u64::from(word(8)) | u64::from(word(12)) << 32;
         let octets = word(4) as usize;
         let (gap, count) = (head[..4] == GAP, word(16));
-        let fits = gap || (head[..4] == MARK && octets <= BLOCK_OCTETS_MAX);
+        let fits = match gap {
+            true => octets <= GAP_OCTETS_MAX,
+            false => head[..4] == MARK && octets <= BLOCK_OCTETS_MAX,
+        };
         let ends = first.checked_add(u64::from(count)).is_some();
         (fits && ends).then(|| Head { octets, first, count, gap, checksum: word(20) })
+    }
+
+    /// What is wrong with the head of a block whose checksum fits, if anything is: a gap of more records than one has
+    /// is neither believed nor passed over, as its numbers may have been used.
+    pub fn excess(&self) -> Option<String> {
+        let more = self.gap && self.count > GAP_RECORDS_MAX;
+        more.then(|| {
+            format!("a gap of {} records from {} on: one has {GAP_RECORDS_MAX} at most", self.count, self.first)
+        })
     }
 
     /// Octets of the whole block, with its padding.
@@ -60,11 +79,10 @@ impl Head {
         self.first + u64::from(self.count)
     }
 
-    /// Shows what [`records`](Self::records) gave, one by one: those of a gap have no octets. The octets that are left
-    /// where the records do not follow each other, or are not as many as the head says.
+    /// Shows what [`records`](Self::records) gave, one by one: a gap has none. The octets that are left where the
+    /// records do not follow each other, or are not as many as the head says.
     pub fn each<'a>(&self, records: &'a [u8], mut see: impl FnMut(&'a [u8])) -> Result<(), usize> {
         if self.gap {
-            (0..self.count).for_each(|_| see(&[]));
             return Ok(());
         }
         let mut count = 0_u64;
@@ -96,7 +114,7 @@ pub fn put(into: &mut Vec<u8>, record: &[u8]) {
 
 /// Octets that a record takes in a block.
 pub fn record_octets(record: usize) -> usize {
-    4 + record
+    RECORD_HEAD_OCTETS + record
 }
 
 /// Completes a block: writes its head and pads it.
@@ -112,6 +130,7 @@ pub fn end(block: &mut Vec<u8>, first: u64, count: u32, salt: u64) {
 
 /// A block of zeros, as long as `octets` says with its head, in place of records that were given up.
 pub fn gap(first: u64, count: u32, octets: usize, salt: u64) -> Vec<u8> {
+    debug_assert!(count <= GAP_RECORDS_MAX, "{count} records from {first} on");
     let mut block = vec![0; octets.max(HEAD_OCTETS)];
     block[..4].copy_from_slice(&GAP);
     let records = u32::try_from(block.len() - HEAD_OCTETS).expect("segments have a limit");
@@ -201,7 +220,18 @@ mod tests {
         assert_eq!((head.gap, head.first, head.next(), head.block_octets()), (true, 7, 10, 64));
         let mut seen = 0;
         head.each(head.records(&gap, 1).unwrap(), |record| seen += 1 + record.len()).unwrap();
-        assert_eq!((seen, head.records(&gap, 2)), (3, None));
+        assert_eq!((seen, head.records(&gap, 2)), (0, None));
+    }
+
+    #[test]
+    fn a_gap_has_no_more_than_a_block() {
+        let mut gap = gap(7, GAP_RECORDS_MAX, 64, 1);
+        assert_eq!(Head::of(&gap).unwrap().excess(), None);
+        gap[16..20].copy_from_slice(&(GAP_RECORDS_MAX + 1).to_le_bytes());
+        let excess = Head::of(&gap).unwrap().excess();
+        assert_eq!(excess.unwrap(), "a gap of 4194305 records from 7 on: one has 4194304 at most");
+        gap[4..8].copy_from_slice(&0xfb00_0010_u32.to_le_bytes());
+        assert_eq!(Head::of(&gap), None, "no more octets than there is memory for");
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub fn copy<D: Disk, E: Disk>(from: &D, to: &E, mut told: impl FnMut(u64)) -> Re
             let what = format!("the segment before it ends with record {}", copied.next - 1);
             return Err(Fault::damaged(name, 0, what));
         }
-        let (segment, end) = through(from, Segment::load(from, name, memory)?, &mut |_, _| Ok(()))?;
+        let (segment, end) = through(from, Segment::load(from, name, memory)?, &mut |_| Ok(()))?;
         copied.next = end.next;
         if copied.segments + 1 == segments.len() as u64 {
             durable.check(name, end)?;

@@ -60,7 +60,7 @@ fn shorten<D: Disk>(disk: &D, options: Options, first: u64, segment: &str, after
     let io = || Fault::io(name::NEXT);
     disk.write(&file, 0, &segment_head(salt, first)).map_err(io())?;
     let mut end = before.begin();
-    while let Some((head, records)) = before.block(end).filter(|(head, _)| head.first <= after) {
+    while let Some((head, records)) = before.block(end)?.filter(|(head, _)| head.first <= after) {
         let block = up_to(&head, records, after, salt, &options)?;
         disk.write(&file, end.at, &block).map_err(io())?;
         end = End { next: head.next(), at: end.at + head.block_octets() as u64 };

@@ -3,6 +3,7 @@
 use crate::block::{self, HEAD_OCTETS, Head};
 use crate::disk::Disk;
 use crate::fault::Fault;
+use crate::log::{Log, Options};
 use crate::name;
 use crate::read::{read, segment_head, segments};
 use crate::repair::{Survey, repair, survey};
@@ -11,15 +12,19 @@ use core::ops::ControlFlow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 
 /// The salt of all segments.
 const SALT: u64 = 7;
-/// Records that are given up at once: more take long.
+/// Records that were given up and are read one by one: more take long.
 const LOST_MAX: u64 = 10_000;
+/// Octets that stand for the highest numbers instead of themselves, from this one on.
+const HIGHEST: u8 = 0xf0;
 
 /// Files of a log, each behind an octet that says what it is, one with its number, and its length (two octets, the
 /// higher one first); the checksums of their blocks are made right. Records are read in order or not at all; a log that
-/// is whole is read to its end; a repair leaves nothing to repair, and keeps each record that there was.
+/// is whole is read to its end; a repair leaves nothing to repair, keeps each record that there was, and what it leaves
+/// is opened and goes on with the number that the survey said.
 pub fn segment(octets: &[u8]) {
     let disk = Ram::of(octets);
     let before = survey_of(&disk);
@@ -29,18 +34,23 @@ pub fn segment(octets: &[u8]) {
     let first = segments(&disk).ok().and_then(|all| all.first().map(|(first, _)| *first));
     let from = first.unwrap_or(1);
     let (told, next) = read_from(&disk, from);
-    assert!(told.keys().copied().eq(from..from + told.len() as u64));
     let Ok((survey, known)) = before else { return };
     if survey.is_whole() && first.is_some_and(|first| first < survey.next) {
         assert!(next.as_ref().is_ok_and(|next| *next == survey.next), "{next:?}");
     }
-    if survey.lost() > LOST_MAX || survey.lost.iter().any(|gone| gone.to < gone.from) {
+    assert!(told.iter().all(|record| next.is_err() || known.get(record.0) == Some(record.1)));
+    assert!(survey.lost.iter().all(|gone| gone.from <= gone.to && gone.to < survey.next));
+    if repair(&disk, &survey).is_err() {
         return;
     }
-    if repair(&disk, &survey).is_ok() {
-        let Ok((again, after)) = survey_of(&disk) else { unreachable!("a log that was mended is looked through") };
-        assert!(again.lost.is_empty(), "{:?}", again.lost);
-        assert_eq!((after, again.next), (known, survey.next));
+    let Ok((again, after)) = survey_of(&disk) else { unreachable!("a log that was mended is looked through") };
+    assert!(again.lost.is_empty(), "{:?}", again.lost);
+    assert_eq!((after, again.next), (known, survey.next));
+    let given_up: u64 = again.given_up.iter().map(|(from, to)| to - from + 1).sum();
+    if given_up <= LOST_MAX {
+        #[expect(clippy::arc_with_non_send_sync, reason = "a log takes it so, and one thread has it")]
+        let log = Log::open(Arc::new(disk), Options::default(), |_| Ok(()), |_, _| Ok(()));
+        assert!(log.as_ref().is_ok_and(|log| log.next() == survey.next), "{log:?}, not {}", survey.next);
     }
 }
 
@@ -48,20 +58,28 @@ pub fn segment(octets: &[u8]) {
 type Told = BTreeMap<u64, Vec<u8>>;
 
 fn read_from(disk: &Ram, from: u64) -> (Told, Result<u64, Fault>) {
-    let mut told = Told::new();
-    let next = read(disk, from, |number, record| {
-        assert!(told.insert(number, record.to_vec()).is_none());
+    let (mut told, mut next) = (Told::new(), from);
+    let end = read(disk, from, |number, record| {
+        assert_eq!(number, next);
+        next += 1;
+        if !record.is_empty() {
+            told.insert(number, record.to_vec());
+        }
         Ok(ControlFlow::Continue(()))
     });
-    (told, next)
+    (told, end)
 }
 
 fn survey_of(disk: &Ram) -> Result<(Survey, Told), Fault> {
     let mut told = Told::new();
-    let survey = survey(disk, Keep::Needed, &[], &mut |number, record| {
-        record.into_iter().for_each(|record| drop(told.insert(number, record.to_vec())));
+    let mut next = None;
+    let survey = survey(disk, Keep::Needed, &[], &mut |numbers, record| {
+        assert!(next.is_none_or(|next| next == *numbers.start()) && numbers.start() <= numbers.end());
+        next = Some(numbers.end() + 1);
+        record.into_iter().for_each(|record| drop(told.insert(*numbers.start(), record.to_vec())));
         Ok(())
     })?;
+    assert!(next.is_none_or(|next| next == survey.next));
     Ok((survey, told))
 }
 
@@ -76,7 +94,8 @@ impl Ram {
             let length = usize::from(u16::from_be_bytes([l1, l2])).min(behind.len());
             let (body, behind) = behind.split_at(length);
             rest = behind;
-            let number = u64::from(number);
+            let highest = u64::MAX - u64::from(u8::MAX - number);
+            let number = if number < HIGHEST { u64::from(number) } else { highest };
             let headed = || [&segment_head(SALT, number)[..], &sealed(body)].concat();
             let (name, octets) = match kind % 6 {
                 0 => (name::segment(number), headed()),
@@ -97,7 +116,7 @@ fn sealed(body: &[u8]) -> Vec<u8> {
     let (mut octets, mut at) = (body.to_vec(), 0);
     while let Some(head) = octets.get(at..).and_then(Head::of) {
         let end = at + HEAD_OCTETS + head.octets;
-        let is_short = !head.gap || u64::from(head.count) <= LOST_MAX;
+        let is_short = !head.gap || u64::from(head.count) <= LOST_MAX || head.excess().is_some();
         if let Some(block) = octets.get_mut(at..end).filter(|_| is_short) {
             block::seal_again(block, SALT);
         }

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, OFlags};
 
 use crate::disk::Disk;
 
@@ -35,7 +35,9 @@ impl Folder {
     /// The system's; ResourceBusy if another process has it.
     pub fn open(path: &Path) -> io::Result<Folder> {
         std::fs::create_dir_all(path)?;
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).mode(MODE).open(path.join(LOCK))?;
+        let mut to_lock = OpenOptions::new();
+        to_lock.create(true).truncate(false).read(true).write(true).mode(MODE);
+        let lock = file(&mut to_lock, &path.join(LOCK))?;
         match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process uses this folder"));
@@ -72,6 +74,15 @@ impl Folder {
     }
 }
 
+/// Opens a file; a pipe that somebody put there, which would hold who opens it, is none.
+fn file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let file = options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")),
+    }
+}
+
 impl Disk for Folder {
     type File = File;
 
@@ -85,8 +96,9 @@ impl Disk for Folder {
 
     fn make(&self, name: &str, octets: u64) -> io::Result<File> {
         self.may_write()?;
-        let path = self.path.join(name);
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(self.mode).open(&path)?;
+        let mut to_make = OpenOptions::new();
+        to_make.read(true).write(true).create(true).truncate(true).mode(self.mode);
+        let file = file(&mut to_make, &self.path.join(name))?;
         let zeros = vec![0; PIECE];
         let mut at = 0;
         while at < octets {
@@ -101,7 +113,7 @@ impl Disk for Folder {
     }
 
     fn open(&self, name: &str) -> io::Result<File> {
-        OpenOptions::new().read(true).write(self.lock.is_some()).open(self.path.join(name))
+        file(OpenOptions::new().read(true).write(self.lock.is_some()), &self.path.join(name))
     }
 
     fn read(&self, file: &File, at: u64, into: &mut [u8]) -> io::Result<usize> {
@@ -130,5 +142,29 @@ impl Disk for Folder {
     /// The keys of [`RandomState`] come from the system's random numbers.
     fn salt(&self) -> u64 {
         RandomState::new().hash_one(std::process::id())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    #[test]
+    fn a_pipe_holds_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = |name: &str| {
+            mknodat(CWD, folder.path().join(name), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        };
+        pipe("durable");
+        let told = |opened: io::Result<File>| opened.unwrap_err().to_string();
+        assert_eq!(told(Folder::beside(folder.path()).unwrap().open("durable")), "it is not a file");
+        let held = Folder::open(folder.path()).unwrap();
+        assert_eq!(told(held.open("durable")), "it is not a file");
+        assert_eq!(told(held.make("durable", 0)), "it is not a file");
+        drop(held);
+        std::fs::remove_file(folder.path().join(LOCK)).unwrap();
+        pipe(LOCK);
+        assert_eq!(Folder::open(folder.path()).unwrap_err().to_string(), "it is not a file");
     }
 }

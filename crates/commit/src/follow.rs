@@ -100,6 +100,11 @@ fn show(
     name: &str,
     see: &mut impl FnMut(u64, Place, &[u8]) -> Result<(), String>,
 ) -> Result<(), Fault> {
+    if head.gap {
+        let place = Place { at: place.at + HEAD_OCTETS as u64, ..place };
+        let mut numbers = from.max(head.first)..head.next();
+        return numbers.try_for_each(|number| see(number, place, &[]).map_err(|why| Fault::Refused { number, why }));
+    }
     let records = &block[HEAD_OCTETS..HEAD_OCTETS + head.octets];
     let (mut number, mut at, mut seen) = (head.first, place.at + HEAD_OCTETS as u64, Ok(()));
     let whole = head.each(records, |record| {
@@ -148,7 +153,8 @@ impl<F> Open<F> {
         block.resize(HEAD_OCTETS + head.octets, 0);
         fill(disk, &self.file, self.at, block).map_err(Fault::io(&self.name))?;
         let whole = head.records(block, self.salt).is_some();
-        whole.then_some(()).ok_or_else(|| Fault::damaged(&self.name, self.at, "a block is damaged"))
+        let what = if whole { head.excess() } else { Some("a block is damaged".to_owned()) };
+        what.map_or(Ok(()), |what| Err(Fault::damaged(&self.name, self.at, what)))
     }
 
     fn pass(&mut self, head: &Head) {

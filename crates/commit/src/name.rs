@@ -54,10 +54,10 @@ pub fn kind(name: &str) -> Kind {
         return Kind::Unfinished;
     }
     if let Some(stem) = name.strip_suffix(".log") {
-        return number(stem).map_or(Kind::Foreign, Kind::Segment);
+        return first(stem).map_or(Kind::Foreign, Kind::Segment);
     }
     if let Some(stem) = name.strip_suffix(".log.found") {
-        return number(stem).map_or(Kind::Foreign, Kind::Found);
+        return first(stem).map_or(Kind::Foreign, Kind::Found);
     }
     if let Some(stem) = name.strip_suffix(".opening") {
         return number(stem).map_or(Kind::Foreign, Kind::Opening);
@@ -65,9 +65,15 @@ pub fn kind(name: &str) -> Kind {
     name.strip_suffix(".snapshot").and_then(number).map_or(Kind::Foreign, Kind::Snapshot)
 }
 
+/// The number of a first record: there is none before 1.
+fn first(stem: &str) -> Option<u64> {
+    number(stem).filter(|first| *first > 0)
+}
+
+/// A number; there is one behind each.
 fn number(stem: &str) -> Option<u64> {
     let plain = stem.len() == 20 && stem.bytes().all(|octet| octet.is_ascii_digit());
-    plain.then(|| stem.parse().ok()).flatten()
+    plain.then(|| stem.parse().ok()).flatten().filter(|number| *number < u64::MAX)
 }
 
 #[cfg(test)]
@@ -77,12 +83,14 @@ mod tests {
     #[test]
     fn a_name_says_what_it_was_made_of() {
         assert_eq!(kind(&segment(1)), Kind::Segment(1));
-        assert_eq!(kind(&segment(u64::MAX)), Kind::Segment(u64::MAX));
+        assert_eq!(kind(&segment(u64::MAX - 1)), Kind::Segment(u64::MAX - 1));
         assert_eq!(kind(&snapshot(7)), Kind::Snapshot(7));
         assert_eq!(kind(&opening(7)), Kind::Opening(7));
         assert_eq!(kind(&found(7)), Kind::Found(7));
         assert_eq!(kind(&unfinished(7)), Kind::Unfinished);
         assert_eq!(kind(NEXT), Kind::Unfinished);
+        let beyond = [segment(0), found(0), segment(u64::MAX), snapshot(u64::MAX), opening(u64::MAX)];
+        beyond.iter().for_each(|name| assert_eq!(kind(name), Kind::Foreign, "{name}"));
         for foreign in ["1.log", "+0000000000000000001.log", "99999999999999999999.log", "lock", ".log", "x.snapshot"] {
             assert_eq!(kind(foreign), Kind::Foreign, "{foreign}");
         }

@@ -65,6 +65,14 @@ pub struct Segment {
     pub first: u64,
 }
 
+/// What a segment has.
+pub enum Seen<'s> {
+    /// A record with its number.
+    Record(u64, &'s [u8]),
+    /// Records that a repair gave up, up to the one before `next`.
+    Gap { name: &'s str, at: End, next: u64 },
+}
+
 /// Where the whole blocks of a segment end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
@@ -110,13 +118,16 @@ impl Segment {
     }
 
     /// Shows the records with their numbers from a block on, up to the first that is not whole.
-    pub fn each_from(&self, begin: End, mut see: impl FnMut(u64, &[u8]) -> Result<(), Fault>) -> Result<End, Fault> {
+    pub fn each_from(&self, begin: End, mut see: impl FnMut(Seen<'_>) -> Result<(), Fault>) -> Result<End, Fault> {
         let mut end = begin;
-        while let Some((head, records)) = self.block(end) {
+        while let Some((head, records)) = self.block(end)? {
+            if head.gap {
+                see(Seen::Gap { name: &self.name, at: end, next: head.next() })?;
+            }
             let (mut number, mut seen) = (end.next, Ok(()));
             let whole = head.each(records, |record| {
                 if seen.is_ok() {
-                    seen = see(number, record);
+                    seen = see(Seen::Record(number, record));
                 }
                 number += 1;
             });
@@ -130,7 +141,18 @@ impl Segment {
     }
 
     /// The block at a place, if it is whole and begins with that record.
-    pub fn block(&self, at: End) -> Option<(Head, &[u8])> {
+    ///
+    /// # Errors
+    /// It is whole, and a gap of more records than one has.
+    pub fn block(&self, at: End) -> Result<Option<(Head, &[u8])>, Fault> {
+        let Some((head, records)) = self.whole_block(at) else { return Ok(None) };
+        match head.excess() {
+            None => Ok(Some((head, records))),
+            Some(what) => Err(Fault::damaged(&self.name, at.at, what)),
+        }
+    }
+
+    fn whole_block(&self, at: End) -> Option<(Head, &[u8])> {
         let rest = self.octets.get(usize::try_from(at.at).ok()?..)?;
         let head = Head::of(rest).filter(|head| head.first == at.next && (head.count > 0 || head.gap))?;
         Some((head, head.records(rest, self.salt)?))

@@ -5,7 +5,9 @@
 //! stays beside the mended one as `NAME.damaged`. Whatever ends a repair in the middle, another one goes on; after it
 //! nothing is left to do.
 
-use crate::block::{self, BLOCK_OCTETS_MAX, HEAD_OCTETS, Head};
+use core::ops::RangeInclusive;
+
+use crate::block::{self, BLOCK_OCTETS_MAX, GAP_RECORDS_MAX, HEAD_OCTETS, Head};
 use crate::disk::Disk;
 use crate::durable::Durable;
 use crate::fault::{Fault, Gone, Witness};
@@ -14,8 +16,8 @@ use crate::name::{self, Kind};
 use crate::read::{End, SEGMENT_HEAD_OCTETS, Segment, salt_of, segment_head, segments, whole};
 use crate::snapshot::{Keep, Snapshot};
 
-/// Records that are given up at most: more are not believed.
-const LOST_MAX: u64 = 1 << 30;
+/// Records that a log has given up at most, now and before: more are not believed.
+pub const LOST_MAX: u64 = 1 << 28;
 /// Copies of a damaged file that are kept.
 const KEPT: u32 = 100;
 /// Octets that are written at once.
@@ -23,8 +25,8 @@ const PIECE: usize = 1 << 20;
 /// Octets of the first block of a segment with which its salt is looked for.
 const SOUGHT: usize = 256 << 10;
 
-/// Who is shown records with their numbers; none for one that is gone.
-pub type Show<'s> = dyn FnMut(u64, Option<&[u8]>) -> Result<(), String> + 's;
+/// Who is shown records with their numbers: one by one, and none for all of a range that are gone.
+pub type Show<'s> = dyn FnMut(RangeInclusive<u64>, Option<&[u8]>) -> Result<(), String> + 's;
 
 /// What is gone of a log.
 #[derive(Debug, Default)]
@@ -56,7 +58,7 @@ enum Work {
     Rename { name: String, first: u64 },
     /// A segment is written anew.
     Mend(Mend),
-    /// A segment that is not there is made of a gap.
+    /// A segment that is not there is made of a gap, or of nothing.
     Make { first: u64, last: u64 },
     /// A snapshot that is damaged is put aside.
     Aside(String),
@@ -68,7 +70,7 @@ struct Mend {
     first: u64,
     salt: u64,
     /// Gaps between whole blocks: their place, their octets and their records.
-    gaps: Vec<(u64, u64, u64, u32)>,
+    gaps: Vec<(u64, u64, u64, u64)>,
     /// Where the last whole block ends, behind which nothing counts.
     end: u64,
     /// The last record of a gap there.
@@ -87,14 +89,14 @@ impl Survey {
     }
 }
 
-/// Looks through all segments of a log, and shows each record with its number, none for one that is gone. Beside a
+/// Looks through all segments of a log, and shows each record with its number, none for those that are gone. Beside a
 /// process that writes it, the last records may be missing.
 ///
 /// # Errors
-/// The disk fails, records stand twice, or `see` refuses one.
+/// The disk fails, records stand twice, more are gone than is believed, or `see` refuses one.
 pub fn survey<D: Disk>(disk: &D, keep: Keep, witnesses: &[Witness], see: &mut Show<'_>) -> Result<Survey, Fault> {
     let durable = Durable::of(disk, witnesses)?;
-    let mut looking = Looking { survey: Survey::default(), next: first_of(disk, keep)?, before: None, see };
+    let mut looking = Looking { survey: Survey::default(), next: first_of(disk, keep)?, before: None, gone: 0, see };
     let mut found = candidates(disk)?;
     looking.doubles(&mut found)?;
     let mut marked = false;
@@ -105,6 +107,9 @@ pub fn survey<D: Disk>(disk: &D, keep: Keep, witnesses: &[Witness], see: &mut Sh
         marked = looking.segment(disk, name, *first, behind, durable.last())?;
     }
     looking.ending(&durable)?;
+    if found.is_empty() {
+        looking.nothing();
+    }
     let Looking { mut survey, next, .. } = looking;
     survey.next = next;
     survey.also.extend(durable.no_mark(marked));
@@ -153,19 +158,22 @@ struct Looking<'s> {
     next: u64,
     /// The segment before, and where its blocks end.
     before: Option<(String, u64)>,
+    /// Records that are gone so far, those that an earlier repair gave up among them.
+    gone: u64,
     see: &'s mut Show<'s>,
 }
 
 impl Looking<'_> {
     /// Records up to the one before `to` are gone.
     fn lose(&mut self, gone: Gone) -> Result<(), Fault> {
-        let lost = gone.to - gone.from + 1;
-        if lost > LOST_MAX {
-            return Err(Fault::Option(format!("{gone}: more than can be given up")));
+        self.gone = self.gone.saturating_add((gone.to - gone.from).saturating_add(1));
+        if self.gone > LOST_MAX {
+            let what =
+                format!("records {} to {} are gone, and {LOST_MAX} of a log can be given up", gone.from, gone.to);
+            return Err(Fault::damaged(&gone.name, gone.at, what));
         }
-        for number in gone.from..=gone.to {
-            (self.see)(number, None).map_err(|why| Fault::Refused { number, why })?;
-        }
+        let refused = |why| Fault::Refused { number: gone.from, why };
+        (self.see)(gone.from..=gone.to, None).map_err(refused)?;
         self.next = gone.to + 1;
         self.survey.lost.push(gone);
         Ok(())
@@ -257,7 +265,7 @@ impl Looking<'_> {
     fn blocks(&mut self, segment: &Segment, mend: &mut Mend) -> Result<End, Fault> {
         let mut end = segment.begin();
         loop {
-            while let Some((head, records)) = segment.block(end) {
+            while let Some((head, records)) = segment.block(end)? {
                 self.block(&head, records, &segment.name, end)?;
                 end = End { next: head.next(), at: end.at + head.block_octets() as u64 };
             }
@@ -266,12 +274,13 @@ impl Looking<'_> {
                 let what = format!("records from {} on stand twice", resumes.next);
                 return Err(Fault::damaged(&segment.name, resumes.at, what));
             }
-            // Damage leaves the room of a block at least: what is behind less was never written so.
-            if resumes.at - end.at < HEAD_OCTETS as u64 {
+            // Damage leaves the room of the blocks that had them at least: what is behind less was never written so.
+            let room = (resumes.at - end.at) / HEAD_OCTETS as u64;
+            if room == 0 || resumes.next - end.next > room.saturating_mul(u64::from(GAP_RECORDS_MAX)) {
                 let what = format!("record {} is where record {} should be", resumes.next, end.next);
                 return Err(Fault::damaged(&segment.name, resumes.at, what));
             }
-            let count = u32::try_from(resumes.next - end.next).unwrap_or(u32::MAX);
+            let count = resumes.next - end.next;
             mend.gaps.push((end.at, resumes.at - end.at, end.next, count));
             if count > 0 {
                 let (name, from, to) = (segment.name.clone(), end.next, resumes.next - 1);
@@ -283,17 +292,14 @@ impl Looking<'_> {
     }
 
     fn block(&mut self, head: &Head, records: &[u8], name: &str, at: End) -> Result<(), Fault> {
-        if head.gap && head.count > 0 {
-            let (from, to) = (head.first, head.next() - 1);
-            match self.survey.given_up.last_mut().filter(|(_, last)| last + 1 == from) {
-                Some((_, last)) => *last = to,
-                None => self.survey.given_up.push((from, to)),
-            }
+        if head.gap {
+            self.next = head.next();
+            return if head.count > 0 { self.gave_up(head, name, at) } else { Ok(()) };
         }
         let (mut number, mut seen) = (head.first, Ok(()));
         let whole = head.each(records, |record| {
             if seen.is_ok() {
-                let shown = (self.see)(number, (!head.gap).then_some(record));
+                let shown = (self.see)(number..=number, Some(record));
                 seen = shown.map_err(|why| Fault::Refused { number, why });
             }
             number += 1;
@@ -303,6 +309,30 @@ impl Looking<'_> {
         whole.map_err(|_| Fault::damaged(name, at.at, "the records of a block do not follow each other"))
     }
 
+    /// Records that an earlier repair gave up.
+    fn gave_up(&mut self, head: &Head, name: &str, at: End) -> Result<(), Fault> {
+        let (from, to) = (head.first, head.next() - 1);
+        match self.survey.given_up.last_mut().filter(|(_, last)| last + 1 == from) {
+            Some((_, last)) => *last = to,
+            None => self.survey.given_up.push((from, to)),
+        }
+        self.gone = self.gone.saturating_add(u64::from(head.count));
+        if self.gone > LOST_MAX {
+            return Err(too_many(name, at));
+        }
+        (self.see)(from..=to, None).map_err(|why| Fault::Refused { number: from, why })
+    }
+
+    /// There is no segment: where a snapshot stands for all that was, none of its records is gone, and the next one
+    /// has no place.
+    fn nothing(&mut self) {
+        let first = self.next;
+        if first > 1 && self.survey.lost.is_empty() {
+            self.survey.also.push(Fault::damaged(&name::segment(first), 0, "there is no segment"));
+            self.survey.works.push(Work::Make { first, last: first - 1 });
+        }
+    }
+
     /// The log ends before what is known to have been durable.
     fn ending(&mut self, durable: &Durable) -> Result<(), Fault> {
         let (name, at, _) = self.place();
@@ -310,6 +340,12 @@ impl Looking<'_> {
         self.survey.works.push(Work::Make { first: gone.from, last: gone.to });
         self.lose(*gone)
     }
+}
+
+/// That a log has given up more records than is believed.
+pub fn too_many(name: &str, at: End) -> Fault {
+    let what = format!("the records from {} on were given up, and {LOST_MAX} of a log can be", at.next);
+    Fault::damaged(name, at.at, what)
 }
 
 /// The salt of a segment whose head is damaged: the octets where it stood, or those with one changed, if a block fits
@@ -386,16 +422,8 @@ fn mend_segment<D: Disk>(disk: &D, mend: &Mend, done: &mut Repaired) -> Result<(
     octets[end..].fill(0);
     octets.resize(octets.len().max(SEGMENT_HEAD_OCTETS), 0);
     octets[..SEGMENT_HEAD_OCTETS].copy_from_slice(&segment_head(mend.salt, mend.first));
-    for (at, room, first, count) in &mend.gaps {
-        let (mut at, mut room) = (usize::try_from(*at).unwrap_or(usize::MAX), usize::try_from(*room).unwrap_or(0));
-        // A block is no longer than others may be: of a longer room the last one has the records.
-        while room > 0 {
-            let most = HEAD_OCTETS + BLOCK_OCTETS_MAX;
-            let here = if room > most + HEAD_OCTETS { most } else { room };
-            let count = if here == room { *count } else { 0 };
-            octets[at..at + here].copy_from_slice(&block::gap(*first, count, here, mend.salt));
-            (at, room) = (at + here, room - here);
-        }
+    for gap in &mend.gaps {
+        fill(&mut octets, *gap, mend.salt);
     }
     if let Some((first, last)) = mend.tail {
         octets.truncate(SEGMENT_HEAD_OCTETS);
@@ -409,11 +437,30 @@ fn mend_segment<D: Disk>(disk: &D, mend: &Mend, done: &mut Repaired) -> Result<(
     Ok(())
 }
 
+/// Makes gaps of a room between whole blocks, no more of them than it has room for.
+fn fill(octets: &mut [u8], (at, room, first, count): (u64, u64, u64, u64), salt: u64) {
+    let (mut at, mut room) = (usize::try_from(at).unwrap_or(usize::MAX), usize::try_from(room).unwrap_or(0));
+    let (mut first, mut left) = (first, count);
+    // One is no longer than other blocks may be, and has no more records than they: the last one has the room.
+    while room > 0 {
+        let most = HEAD_OCTETS + BLOCK_OCTETS_MAX;
+        let count = u32::try_from(left).unwrap_or(u32::MAX).min(GAP_RECORDS_MAX);
+        left -= u64::from(count);
+        let here = match left {
+            0 if room > most + HEAD_OCTETS => most,
+            0 => room,
+            _ => HEAD_OCTETS,
+        };
+        octets[at..at + here].copy_from_slice(&block::gap(first, count, here, salt));
+        (at, room, first) = (at + here, room - here, first + u64::from(count));
+    }
+}
+
 /// Blocks that stand for records with nothing else.
 fn gaps(first: u64, last: u64, salt: u64) -> Vec<u8> {
     let (mut octets, mut first) = (Vec::new(), first);
     while first <= last {
-        let count = u32::try_from(last - first + 1).unwrap_or(u32::MAX);
+        let count = u32::try_from(last - first + 1).unwrap_or(u32::MAX).min(GAP_RECORDS_MAX);
         octets.extend(block::gap(first, count, HEAD_OCTETS, salt));
         first += u64::from(count);
     }
@@ -445,8 +492,15 @@ fn kept(name: &str, number: u32) -> String {
     if number == 1 { format!("{name}.damaged") } else { format!("{name}.damaged-{number}") }
 }
 
-/// Writes a file in place of what has its name.
+/// Writes a file in place of what has its name; where that fails, as the disk is full, nothing new is left there.
 pub(crate) fn put<D: Disk>(disk: &D, name: &str, octets: &[u8]) -> Result<(), Fault> {
+    put_in_place(disk, name, octets).inspect_err(|_| {
+        // If this fails, too, the next start does it.
+        let _ = disk.remove(name::NEXT);
+    })
+}
+
+fn put_in_place<D: Disk>(disk: &D, name: &str, octets: &[u8]) -> Result<(), Fault> {
     let file = disk.make(name::NEXT, 0).map_err(Fault::io(name::NEXT))?;
     for (at, piece) in (0..).zip(octets.chunks(PIECE)) {
         disk.write(&file, at * PIECE as u64, piece).map_err(Fault::io(name))?;

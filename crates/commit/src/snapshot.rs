@@ -126,7 +126,9 @@ impl<D: Disk> Reading<'_, D> {
     fn block(&mut self, next: u64, salt: u64) -> Result<Head, Fault> {
         let (at, name) = (self.at, self.name);
         let damaged = || Fault::damaged(name, at, "a block of the snapshot is damaged");
-        let head = Head::of(self.take(HEAD_OCTETS)?).filter(|head| head.first == next).ok_or_else(damaged)?;
+        let head = Head::of(self.take(HEAD_OCTETS)?);
+        // None of a snapshot's records was ever given up.
+        let head = head.filter(|head| head.first == next && !head.gap).ok_or_else(damaged)?;
         self.at = at;
         self.take(head.block_octets())?;
         head.records(&self.block, salt).ok_or_else(damaged)?;

@@ -8,7 +8,8 @@ use crate::disk::Disk;
 use crate::durable::Durable;
 use crate::fault::{Fault, Gone};
 use crate::name;
-use crate::read::{End, Segment, segments};
+use crate::read::{End, Seen, Segment, segments};
+use crate::repair::{LOST_MAX, too_many};
 
 /// How often a segment is read in which something is gone: one that is written to may be seen in between.
 const READS: usize = 5;
@@ -28,7 +29,8 @@ impl Walked {
     }
 }
 
-/// Shows the records from a number on, until `see` breaks off.
+/// Shows the records from a number on, until `see` breaks off. Those that a repair gave up have no octets, and are no
+/// more than a repair gives up.
 pub fn walk<D: Disk>(
     disk: &D,
     from: u64,
@@ -46,7 +48,7 @@ fn along<D: Disk>(
 ) -> Result<Walked, Fault> {
     let segments = segments(disk)?;
     let mut going = Walked { last: None, next: from };
-    let mut before = None::<(String, End)>;
+    let (mut before, mut given_up) = (None::<(String, End)>, 0);
     for (at, (first, name)) in segments.iter().enumerate() {
         if segments.get(at + 1).is_some_and(|(first, _)| *first <= from) {
             continue;
@@ -56,10 +58,27 @@ fn along<D: Disk>(
         let memory = going.last.take().map_or_else(Vec::new, |(segment, _)| segment.into_memory());
         let segment = load(disk, name, memory, behind, durable.last())?;
         let (mut shown, next) = (ControlFlow::Continue(()), &mut going.next);
-        let mut see = |number: u64, record: &[u8]| {
+        let mut one = |number: u64, record: &[u8]| {
             if number >= from && shown.is_continue() {
                 shown = see(number, record)?;
                 *next = number + 1;
+            }
+            Ok(shown.is_continue())
+        };
+        let mut see = |seen: Seen<'_>| {
+            let (name, at, behind) = match seen {
+                Seen::Record(number, record) => return one(number, record).map(drop),
+                Seen::Gap { name, at, next } => (name, at, next),
+            };
+            let numbers = at.next.max(from)..behind;
+            given_up += numbers.end.saturating_sub(numbers.start);
+            if given_up > LOST_MAX {
+                return Err(too_many(name, at));
+            }
+            for number in numbers {
+                if !one(number, &[])? {
+                    break;
+                }
             }
             Ok(())
         };
@@ -110,7 +129,7 @@ fn load<D: Disk>(disk: &D, name: &str, memory: Vec<u8>, behind: Option<u64>, dur
 pub fn through<D: Disk>(
     disk: &D,
     mut segment: Segment,
-    see: &mut impl FnMut(u64, &[u8]) -> Result<(), Fault>,
+    see: &mut impl FnMut(Seen<'_>) -> Result<(), Fault>,
 ) -> Result<(Segment, End), Fault> {
     let mut end = segment.begin();
     for left in (0..READS).rev() {

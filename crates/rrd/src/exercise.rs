@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 /// Octets of the files that are tried: what a window reads behind them is zeros.
 const FILE_OCTETS: usize = 1 << 16;
+/// Octets of a redo file that [`Writer::open`] makes at least.
+const REDO_OCTETS: usize = 1 << 16;
 
 /// A file of any octets: refused, or described, asked and updated without harm; no row is written outside of its ring,
 /// and what it becomes can be opened again.
@@ -105,6 +107,8 @@ pub fn redo(octets: &[u8]) {
     let (redo, file) = rest.split_at(usize::from(u16::from_be_bytes(*length)).min(rest.len()));
     let mut redo = redo.to_vec();
     let _ = redo_check(&redo);
+    // As long as it is made: an entry may reach into the zeros.
+    redo.resize(redo.len().max(REDO_OCTETS), 0);
     seal(&mut redo);
     assert!(!matches!(redo_check(&redo), RedoCheck::Entry(_)));
     let (disk, options) = (Ram::default(), Options { redo_octets: 0, ..Options::default() });

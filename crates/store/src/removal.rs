@@ -125,6 +125,8 @@ pub struct Gone {
     pub charges: u64,
     /// Days that are left without a row, and were removed.
     pub days: u64,
+    /// Days in whose file or log is still what was there before, as somebody reads them: who removes again settles it.
+    pub unsettled: u64,
 }
 
 impl Gone {
@@ -142,6 +144,7 @@ impl Gone {
         self.losses += more.losses;
         self.charges += more.charges;
         self.days += more.days;
+        self.unsettled += more.unsettled;
     }
 
     /// Where rows of a class are counted.

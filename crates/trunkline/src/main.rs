@@ -36,6 +36,7 @@ mod web;
 
 use clap::Parser;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Rows are made by one thread and freed by another, millions of small ones: the system's allocator spends a quarter of
 /// the program's time on them (docs/decisions/0013).
@@ -50,5 +51,7 @@ fn main() -> ExitCode {
     } else {
         rights::make_strictly()
     }
+    // A limit on the size of files (ulimit -f) is an error of writing, and not the end of the program.
+    let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
     command::run(&cli).unwrap_or_else(|failure| failure.tell()).into()
 }

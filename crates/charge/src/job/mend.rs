@@ -88,7 +88,10 @@ pub fn mend<D: Disk, R: Disk>(
     let made = cursor.as_ref().and_then(Made::of);
     let checked = records.and_then(|records| checkpoint::load(records).ok().flatten());
     let mut looks = Looks::new(&**disk, made, checked.clone())?;
-    let found = survey(&**disk, Keep::All, known, &mut |number, record| looks.take(number, record))?;
+    let found = survey(&**disk, Keep::All, known, &mut |numbers, record| {
+        // One by one: each may be the one behind the snapshot, and the state counts them.
+        numbers.into_iter().try_for_each(|number| looks.take(number, record))
+    })?;
     looks.reach(found.next)?;
     let mut mended = looks.mended(found.next)?;
     mended.also = found.also.iter().map(ToString::to_string).collect();

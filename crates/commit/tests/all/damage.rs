@@ -10,7 +10,7 @@
 //! 817).
 
 use crate::world::{End, World};
-use core::ops::ControlFlow;
+use core::ops::{ControlFlow, RangeInclusive};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -64,12 +64,12 @@ fn gone(fault: Fault) -> Gone {
 /// Repairs, and looks at all that is there afterwards: records as they were, or none of a number that was told.
 fn mended(world: &Arc<World>, last: u64) -> BTreeSet<u64> {
     let (mut told, mut shown) = (BTreeSet::new(), 0);
-    let mut see = |number: u64, octets: Option<&[u8]>| {
-        shown += 1;
-        assert_eq!(number, shown);
+    let mut see = |numbers: RangeInclusive<u64>, octets: Option<&[u8]>| {
+        assert_eq!(*numbers.start(), shown + 1);
+        shown = *numbers.end();
         match octets {
-            Some(octets) => assert_eq!(octets, record(number)),
-            None => assert!(told.insert(number)),
+            Some(octets) => assert_eq!((octets, numbers.count()), (&record(shown)[..], 1)),
+            None => numbers.for_each(|number| assert!(told.insert(number))),
         }
         Ok(())
     };
@@ -337,6 +337,31 @@ fn a_log_that_ends_before_its_snapshot_is_refused() {
     assert!(fault.to_string().contains(&format!("({snapshot})")), "{fault}");
 }
 
+/// Without a segment, and with a snapshot that stands for all: nothing is gone, and a start has nothing to write on.
+#[test]
+fn a_log_of_nothing_but_a_snapshot_gets_a_segment() {
+    let world = Arc::new(World::default());
+    log(&world, 12);
+    let last = open(&world).unwrap().next() - 1;
+    let mut writer = SnapshotWriter::begin(&*world, last).unwrap();
+    (1..=last).for_each(|number| writer.put(&record(number)).unwrap());
+    writer.finish(Keep::All).unwrap();
+    world.segments().iter().for_each(|name| world.lose(name));
+    let refused = format!("{:020}.log, octet 0: there is no segment", last + 1);
+    assert_eq!(open(&world).unwrap_err().to_string(), refused);
+    let found = survey(&*world, Keep::Needed, &[], &mut |_, _| Ok(())).unwrap();
+    assert_eq!((found.is_whole(), found.lost(), found.next), (false, 0, last + 1));
+    assert_eq!(found.also[0].to_string(), refused);
+    repair(&*world, &found).unwrap();
+    assert!(survey(&*world, Keep::Needed, &[], &mut |_, _| Ok(())).unwrap().is_whole());
+    let mut log = open(&world).unwrap();
+    let mut group = Group::new(&OPTIONS);
+    group.put(&record(last + 1)).unwrap();
+    assert_eq!(log.commit(&mut group).unwrap(), last + 1);
+    drop(log);
+    assert_eq!(open(&world).unwrap().next(), last + 2);
+}
+
 /// What is behind a gap has the place that it had, and the log is followed, copied, cut and written on.
 #[test]
 fn a_mended_log_is_followed_copied_cut_and_written_on() {
@@ -442,10 +467,10 @@ proptest! {
         let (read, fault) = seen(&world);
         prop_assert!(fault.is_err() || read == last);
         let mut gaps = BTreeSet::new();
-        let mut see = |number: u64, octets: Option<&[u8]>| {
+        let mut see = |numbers: RangeInclusive<u64>, octets: Option<&[u8]>| {
             match octets {
-                Some(octets) => assert_eq!(octets, record(number)),
-                None => assert!(gaps.insert(number)),
+                Some(octets) => assert_eq!(octets, record(*numbers.start())),
+                None => numbers.for_each(|number| assert!(gaps.insert(number))),
             }
             Ok(())
         };

@@ -5,6 +5,7 @@ mod copy;
 mod crashes;
 mod damage;
 mod follow;
+mod gaps;
 mod redact;
 mod replay;
 mod world;

@@ -266,3 +266,20 @@ fn who_has_the_alerts_open_and_answers_nobody_is_told_and_nothing_is_written_the
     told(here, 0, &["store", "forget", "+4420700123"]);
     assert_eq!(stands(&data, "4420700123"), 0);
 }
+
+/// A limit on the size of files (ulimit -f) ends no command without a word, and what is done again is finished.
+#[test]
+fn a_number_is_forgotten_beside_a_limit_on_files_or_the_next_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("days.pcap"), capture(today() - 5, 6)).unwrap();
+    run(here, &["read", "days.pcap"]);
+    let limited = "ulimit -f 16; exec \"$0\" store forget tel:+44-20700123";
+    let program = env!("CARGO_BIN_EXE_trunkline");
+    let output = Command::new("sh").args(["-c", limited, program]).current_dir(here).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && error.contains(".sqlite: "), "{:?} {error}", output.status);
+    told(here, 0, &["store", "forget", "<tel:+44-20700123>"]);
+    assert_eq!(stands(&here.join("trunkline-data"), "4420700123"), 0);
+    assert!(told(here, 0, &["sql", "--csv", "SELECT count(*) FROM calls"]).ends_with("\n4\n"));
+}

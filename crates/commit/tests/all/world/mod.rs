@@ -223,9 +223,14 @@ impl Disk for World {
     }
 
     fn write(&self, file: &File, at: u64, octets: &[u8]) -> io::Result<()> {
-        let (done, result) = self.0.lock().unwrap().step();
+        let mut state = self.0.lock().unwrap();
         let mut own = file.0.lock().unwrap();
         let (at, end) = (usize::try_from(at).unwrap(), usize::try_from(at).unwrap() + octets.len());
+        if let Some(room) = &mut state.room {
+            *room = room.checked_sub(end.saturating_sub(own.seen.len())).ok_or(io::ErrorKind::StorageFull)?;
+        }
+        let (done, result) = state.step();
+        drop(state);
         if done {
             if own.seen.len() < end {
                 own.seen.resize(end, 0);

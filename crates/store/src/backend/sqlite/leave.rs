@@ -97,6 +97,10 @@ pub fn remove_rows(store: &mut Sqlite, chosen: &Chosen) -> Result<Gone, StoreErr
         drop_day(store, day)?;
         gone.days += 1;
     }
+    // Those of a removal that was ended, too: what it took out is in their log, and before that in their file.
+    for path in there.iter().map(|day| store.path(*day)) {
+        gone.unsettled += u64::from(!open::fold_log(&path));
+    }
     Ok(gone)
 }
 
@@ -170,6 +174,8 @@ fn classes(path: &Path, day: Day, classes: &[Class]) -> Result<(Gone, bool), Sto
 /// Removes rows from a day. The intervals of streams that lie in other days are added to `streams`.
 fn rows(path: &Path, day: Day, chosen: &Chosen, streams: &mut BTreeSet<Id>) -> Result<(Gone, bool), StoreError> {
     let mut writer = DayWriter::open(path, day, Access::Write)?;
+    // Whatever ends it before the file is written anew: nothing is left where nothing points to.
+    writer.change_on(|conn| conn.query_row("PRAGMA secure_delete = ON", [], |_| Ok(())))?;
     let mut gone = Gone::default();
     let has_calls = chosen.calls.iter().any(|id| key::day_of(*id) == day);
     if has_calls {

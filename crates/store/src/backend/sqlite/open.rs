@@ -190,6 +190,19 @@ pub fn bound_log(conn: &Connection, path: &Path, next: u64) -> u64 {
     octets() + LOG_OCTETS_MAX
 }
 
+/// Puts all of a day's log into its file, unless somebody reads at this moment; whether the log has nothing any more.
+pub fn fold_log(path: &Path) -> bool {
+    let has_log = || std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    let fold = || {
+        let _names = names_stay();
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn = Connection::open_with_flags(path, flags)?;
+        conn.busy_timeout(BUSY_LOG)?;
+        conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(row.get::<_, i64>(0)? == 0))
+    };
+    !has_log() || fold().unwrap_or(false)
+}
+
 /// Opens a day for reading, and says of which version it is. None if it is empty (made, and its maker killed before the
 /// first commit), or if it has just gone.
 pub fn to_read(path: &Path) -> Result<Option<(Connection, i64)>, StoreError> {

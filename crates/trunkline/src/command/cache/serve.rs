@@ -41,8 +41,6 @@ pub fn serve(cache: &Cache) -> Result<Exit, Failure> {
     let (stop, again) = (Stop::on_signals(), Arc::new(AtomicBool::new(false)));
     // Without the signal a certificate is read again by `refresh_certs` alone.
     let _ = signal_hook::flag::register(SIGHUP, Arc::clone(&again));
-    // A limit on the size of files (ulimit -f) is an error of writing, and not the end of the program.
-    let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
     // memcached's signal for an end that keeps the items. Where it cannot be had, SIGTERM does the same.
     let _ = signal_hook::flag::register(SIGUSR1, stop.flag());
     let page = cache.metrics.as_ref().map(metrics::bind).transpose();

@@ -208,8 +208,6 @@ impl Serve {
     /// # Errors
     /// What could not be opened, with what to do about it; what ended it.
     pub fn run(&self) -> Result<Exit, Failure> {
-        // A limit on the size of files (ulimit -f) is an error of writing, and not the end of the program.
-        let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
         let (stop, section) = (Stop::on_signals(), self.section());
         let page = self.metrics.as_ref().map(metrics::bind).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;

@@ -53,8 +53,6 @@ impl Serve {
     /// # Errors
     /// What could not be opened, with what to do about it; what ended it.
     pub fn run(&self) -> Result<Exit, Failure> {
-        // A limit on the size of files (ulimit -f) is an error of writing, and not the end of the program.
-        let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
         let stop = Stop::on_signals();
         let again = Arc::<AtomicBool>::default();
         let _ = signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&again));

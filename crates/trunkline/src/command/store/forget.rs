@@ -28,6 +28,8 @@ use trunkline_store::key::day_of;
 use trunkline_store::removal::{Chosen, Class, Gone};
 use trunkline_store::time::rfc3339;
 use trunkline_web::auth::{DESK_FILE, Desk, NumberAtDesk, OPEN_DESK_FILE};
+use trunkline_wire::sip::NameAddr;
+use trunkline_wire::sip::number::plain;
 
 /// How long alerts that run may take: their log is written anew.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -52,7 +54,7 @@ struct Receipt {
 
 pub fn forget(number: &str, settings: &Settings, dry_run: bool, json: bool) -> Result<Exit, Failure> {
     let wrong = || Failure::Usage(format!("'{number}' is not a number: write it as it stands in calls, no pattern"));
-    let number = Forgotten::new(number).ok_or_else(wrong)?;
+    let number = Forgotten::new(&as_kept(number)).ok_or_else(wrong)?;
     let data = &settings.data.folder;
     let mut store = open(settings, dry_run)?;
     let (mut found, skipped) = store.chosen_of(number.name()).map_err(search::failure)?;
@@ -67,6 +69,7 @@ pub fn forget(number: &str, settings: &Settings, dry_run: bool, json: bool) -> R
     let trouble = skipped.into_iter().map(|day| format!("{}: not looked at", day.why)).chain(doubt).collect();
     let (alerts, desk) = Default::default();
     let mut receipt = Receipt { number, at_ns, dry_run, found, gone, protected, alerts, desk, trouble };
+    receipt.of_days(data);
     receipt.of_alerts(data);
     receipt.of_desk(settings);
     receipt.trouble.extend(elsewhere::waiting(data, &receipt.number));
@@ -80,7 +83,22 @@ pub fn forget(number: &str, settings: &Settings, dry_run: bool, json: bool) -> R
     Ok(if receipt.trouble.is_empty() && protected == 0 { Exit::Done } else { Exit::Degraded })
 }
 
+/// What is kept of what stands in a header: the number alone, without `tel:` and without separators. Else what is asked
+/// to leave would stay, and the receipt would say that nothing was there.
+fn as_kept(given: &str) -> String {
+    plain(NameAddr::parse(given.trim().as_bytes()).uri().number(), false).into_owned()
+}
+
 impl Receipt {
+    /// What others hold of days.
+    fn of_days(&mut self, data: &Path) {
+        let left = self.gone.map(|gone| gone.unsettled).filter(|days| *days > 0);
+        self.trouble.extend(left.map(|days| {
+            let (store, logs) = (data.join("store"), figure::of(days, "day's log has", "days' logs have"));
+            format!("{}: {logs} what was before until nobody reads: do it again later", store.display())
+        }));
+    }
+
     /// Through who runs alerts, where somebody does; else in their folder, which nobody may have open.
     fn of_alerts(&mut self, data: &Path) {
         let (folder, node) = (here::folder(data), Node::new(here::socket(data), "job of alerts", PATIENCE));
@@ -160,13 +178,16 @@ impl Receipt {
             true => ("would leave", "would be made unreadable"),
             false => ("left", "made unreadable"),
         };
-        let of = |n: usize, one, more| figure::of(n as u64, one, more);
-        let others = self.found.registrations.len() + self.found.events.len();
+        // What left, not what was found: another one may do the same.
+        let found = &self.found;
+        let others = (found.registrations.len() + found.events.len()) as u64;
+        let found = (found.calls.len() as u64, others, found.charges.len() as u64);
+        let (calls, others, charges) = self.gone.map_or(found, |gone| (gone.calls, gone.events, gone.charges));
         let mut lines = vec![
             format!("receipt: {}, {}", self.number.name(), rfc3339(self.at_ns)),
-            format!("{} with their streams {what}", of(self.found.calls.len(), "call", "calls")),
-            format!("{} {what}", of(others, "registration or event", "registrations and events")),
-            format!("{} {what}", of(self.found.charges.len(), "charge", "charges")),
+            format!("{} with their streams {what}", figure::of(calls, "call", "calls")),
+            format!("{} {what}", figure::of(others, "registration or event", "registrations and events")),
+            format!("{} {what}", figure::of(charges, "charge", "charges")),
         ];
         if self.protected > 0 {
             let rows = figure::of(self.protected, "row is protected", "rows are protected");
@@ -201,4 +222,30 @@ fn protected(chosen: &mut Chosen, stays: impl Fn(Class, Id) -> bool) -> u64 {
     retain(&mut chosen.events, Class::Events);
     retain(&mut chosen.charges, Class::Charges);
     (before - chosen.len()) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_what_is_kept_of_a_header() {
+        for (given, kept) in [
+            ("+442079460702", "+442079460702"),
+            (" 442079460702 ", "442079460702"),
+            ("tel:+44-20-7946-0702", "+442079460702"),
+            ("TEL:+442079460702;phone-context=x", "+442079460702"),
+            ("<sip:+442079460702@pbx.example;user=phone>;tag=1", "+442079460702"),
+            ("sip:%2B442079460702@pbx.example", "+442079460702"),
+            ("\"Ann\" <sip:ann@pbx.example>", "ann"),
+            ("+44 (20) 7946-0702", "+442079460702"),
+            ("100", "100"),
+            ("a-b.c", "a-b.c"),
+        ] {
+            assert_eq!(as_kept(given), kept, "{given}");
+        }
+        for no_number in ["", "tel:", "sip:pbx.example", "sip:44*@pbx", "44207%", "a b"] {
+            assert_eq!(Forgotten::new(&as_kept(no_number)), None, "{no_number}");
+        }
+    }
 }

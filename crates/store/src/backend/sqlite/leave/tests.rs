@@ -2,7 +2,7 @@
 
 use crate::backend::Backend;
 use crate::backend::sqlite::{Sqlite, open};
-use crate::removal::{Class, DayHeld};
+use crate::removal::{Chosen, Class, DayHeld, Gone};
 use crate::retention::{self, Rule, Rules};
 use crate::row::*;
 use crate::store::{Access, Query, SqlLimits};
@@ -81,4 +81,37 @@ fn a_year_stays_within_its_retention() {
     assert!(left.len() >= 20 && left.len() <= 30, "{} days", left.len());
     assert!(store.held(Day::of(DAY + 362 * DAY_NS)).unwrap().unwrap().of(Class::Intervals).rows > 0);
     assert_eq!(store.held(Day::of(DAY + 359 * DAY_NS)).unwrap().unwrap().of(Class::Intervals).rows, 0);
+}
+
+/// Beside a reader, and after a removal that was ended behind its commit, the file is as it was before: its pages come
+/// out of the log later. It is told, and settled by the next removal, though there is no row to be found any more.
+// Test group: waits: for readers that do not let go
+#[test]
+fn what_left_is_told_as_long_as_it_stands_in_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = |n: usize| format!("+4420700{n:04}");
+    let mut rows = rows(0);
+    rows.calls.iter_mut().enumerate().for_each(|(n, call)| call.from = name(n));
+    let mut store = Sqlite::open(folder.path(), Access::Write).unwrap();
+    store.write(&rows).unwrap();
+    store.commit().unwrap();
+    drop(store);
+    let path = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+    let path = path.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "sqlite")).unwrap();
+    let stands = |n: usize| {
+        let octets = std::fs::read(&path).unwrap();
+        octets.windows(12).any(|part| part == name(n).as_bytes())
+    };
+    let reader = rusqlite::Connection::open(&path).unwrap();
+    reader.execute_batch("BEGIN").unwrap();
+    let calls: i64 = reader.query_row("SELECT count(*) FROM calls", [], |row| row.get(0)).unwrap();
+    let mut store = Sqlite::open(folder.path(), Access::Write).unwrap();
+    let chosen = store.chosen_of(&name(3)).unwrap().0;
+    let gone = store.remove_rows(&chosen).unwrap();
+    assert_eq!((calls, gone.calls, gone.unsettled), (12, 1, 1));
+    assert!(stands(3) && store.chosen_of(&name(3)).unwrap().0.is_empty());
+    assert_eq!(store.remove_rows(&Chosen::default()).unwrap().unsettled, 1);
+    drop(reader);
+    assert_eq!(store.remove_rows(&Chosen::default()).unwrap(), Gone::default());
+    assert!(!stands(3) && stands(4));
 }
