@@ -188,6 +188,13 @@ impl Timing {
         is_short(passed_ms) && (is_short(age_ms) || self.is_too_early(passed_ms - age_ms))
     }
 
+    /// Whether a packet whose number is `behind_ms` of media behind the highest has a timestamp of another base: it was
+    /// overtaken by packets that were sent after the base changed, and says nothing about delay.
+    #[cold]
+    pub(super) fn is_of_another_base(&self, timestamp: u32, behind_ms: f64) -> bool {
+        self.tick_ms > 0.0 && self.state != State::Begin && (self.age_ms(timestamp) + behind_ms).abs() >= SINGLE_MS
+    }
+
     /// How many numbers a packet is ahead, whose number without wraps is `ahead`, if by its timestamp and by the clock
     /// so many packets are sent in the time that passed: [`DROPOUT_MAX`] or more. `packet_ms` as in `doubts`.
     #[cold]
@@ -257,6 +264,10 @@ impl Timing {
         // Timestamps that fall behind the numbers, or run ahead of what can have come by now.
         let is_jump = |ahead: f64| ahead <= -ODD_MS || ahead >= ODD_MS && self.is_too_early(step_ms);
         if step_ms.abs() >= ODD_MS && (step_ms.abs() >= STEP_MAX_MS || ahead_ms.is_some_and(is_jump)) {
+            // Another base soon after a pause that was not counted: the observation of the rise ends here.
+            if self.rise.as_ref().is_some_and(|rise| rise.count >= RISE_PACKETS_MIN) && self.state == State::Rise {
+                self.settle();
+            }
             self.jumps = self.jumps.saturating_add(1);
             return self.anchor();
         }

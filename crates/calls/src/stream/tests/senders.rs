@@ -266,6 +266,39 @@ fn many_jumps_in_a_row() {
     }
 }
 
+/// A packet that was sent before the timestamps got another base, and comes behind one that was sent after: it was as
+/// late as its number says, not by the difference of the bases. Within one base a late packet is late.
+#[test]
+fn a_packet_of_the_base_before_comes_behind_one_of_the_next() {
+    for base in [4900, -4900, 0] {
+        for mut s in Sender::all() {
+            s.talk(3000).jump(base, false);
+            let after = s.sent.len();
+            s.talk(3000);
+            let held_us = 2 * s.ms * 1000 + 1000;
+            s.sent[after - 1].0.at_us += held_us;
+            let r = s.report();
+            assert_eq!((r.reordered, r.missing, r.timestamp_jumps), (1, 0, u32::from(base != 0)), "{base}: {r:?}");
+            let most = if base == 0 { 4.0 * held_us as f64 / 16_000.0 } else { 1.0 };
+            assert!(r.jitter_max_ms <= most, "{base}: {r:?}");
+            assert_eq!(r.jitter_max_ms > 1.0, base == 0, "{base}: {r:?}");
+        }
+    }
+}
+
+/// A pause that the timestamps do not count, and soon after it another base: no delay, though few packets came between.
+/// With two packets between them it is not known.
+#[test]
+fn another_base_soon_after_a_pause_that_was_not_counted() {
+    for packets in [4, 6, 8] {
+        for mut s in Sender::all() {
+            let ms = s.ms;
+            let r = s.talk(4000).pause(3880, false, false).talk(packets * ms).jump(32_600, false).talk(4000).is_clean();
+            assert_eq!(r.timestamp_jumps, 2);
+        }
+    }
+}
+
 /// The network holds packets up and lets them go at once: late and uneven, with or without a marker.
 #[test]
 fn a_stall_is_jitter() {
