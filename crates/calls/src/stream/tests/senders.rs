@@ -266,6 +266,30 @@ fn many_jumps_in_a_row() {
     }
 }
 
+/// A pause that the timestamps do not count, on a way that is uneven or has packets overtake each other: the first
+/// packet behind it is late by itself, or one of the next is overtaken.
+#[test]
+fn a_pause_that_was_not_counted_on_an_uneven_way() {
+    for (uneven, overtaken) in [(true, false), (false, true)] {
+        for mut s in Sender::all().filter(|s| s.ms >= 20) {
+            s.talk(4000).pause(1150, false, false);
+            let first = s.sent.len();
+            s.talk(4000);
+            if uneven {
+                // Every other packet is 22 ms late, and the first one behind the pause 28 ms.
+                s.sent[..first - 1].iter_mut().step_by(2).for_each(|(p, _)| p.at_us += 22_000.min(s.ms * 900));
+                s.sent[first].0.at_us += 28_000.min(s.ms * 900);
+            }
+            if overtaken {
+                s.sent[first + 2].0.at_us += 2 * s.ms * 1000 + 3000;
+            }
+            let r = s.report();
+            assert_eq!((r.timestamp_jumps, r.discarded, r.missing), (1, 0, 0), "{uneven} {overtaken}: {r:?}");
+            assert!(r.jitter_max_ms < 40.0, "{r:?}");
+        }
+    }
+}
+
 /// A packet that was sent before the timestamps got another base, and comes behind one that was sent after: it was as
 /// late as its number says, not by the difference of the bases. Within one base a late packet is late.
 #[test]
