@@ -411,6 +411,13 @@ impl Analyzer {
     #[inline]
     fn timed(&mut self, at_ns: i64, header: &Header, arrival: Option<Arrival>) {
         let pace = &self.pace;
+        if arrival == Some(Arrival::Reordered) {
+            let behind = (self.sequences.highest() as u16).wrapping_sub(header.sequence);
+            let behind_ms = f64::from(pace.packet_ms()) * f64::from(behind);
+            if behind_ms > 0.0 && self.timing.is_of_another_base(header.timestamp, behind_ms) {
+                return;
+            }
+        }
         let due_ms = || {
             let numbers = arrival?.numbers()?;
             Some(f64::from(pace.packet_ms()) * f64::from(numbers)).filter(|due| *due > 0.0)

@@ -166,18 +166,21 @@ fn describe(out: &mut Vec<u8>, codec: Codec, payload_type: u8) {
     };
 }
 
-/// Twelve candidates (RFC 8839 section 5.1), the first of which is the media address.
+/// Twelve candidates (RFC 8839 section 5.1), the first of which is the media address; the others are of interfaces that
+/// nobody reaches, so that no port of another call is among them.
 fn candidates(out: &mut Vec<u8>, media: Endpoint) {
     out.extend_from_slice(b"a=ice-ufrag:F7gI\r\na=ice-pwd:x9cml/YzichV2+XlhiMu8g\r\n");
+    let octets = media.address.octets();
+    let host = u16::from_be_bytes([octets[octets.len() - 2], octets[octets.len() - 1]]);
     for n in 0..12u32 {
-        let _ = write!(
-            out,
-            "a=candidate:{} {} UDP {} {} {} typ host\r\n",
-            n / 2 + 1,
-            n % 2 + 1,
-            2_130_706_431 - n * 256,
-            media.address,
-            u32::from(media.port) + n % 2 + n / 2 * 100
-        );
+        let (foundation, component) = (n / 2 + 1, n % 2 + 1);
+        let priority = 2_130_706_431 - n * 256;
+        let _ = write!(out, "a=candidate:{foundation} {component} UDP {priority} ");
+        let _ = match (n / 2, octets.len()) {
+            (0, _) => write!(out, "{}", media.address),
+            (n, 4) => write!(out, "172.{}.{}.{}", 16 + n, host >> 8, host & 0xff),
+            (n, _) => write!(out, "fd00:{n}::{host:x}"),
+        };
+        let _ = write!(out, " {} typ host\r\n", u32::from(media.port) + n % 2);
     }
 }

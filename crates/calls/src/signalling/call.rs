@@ -381,7 +381,8 @@ impl Call {
         let is = (told.cseq, status, src, dst, told.method as u8);
         let seen = match self.earlier(told.print, |m| (m.cseq, m.status, m.src, m.dst, m.method) == is) {
             None => Seen::First,
-            Some(m) if from.at_ns.saturating_sub(m.at_ns) < COPY_NS => Seen::Copy,
+            // Over TCP a segment that the capture holds twice is read once: the sender said it twice.
+            Some(m) if !from.stream && from.at_ns.saturating_sub(m.at_ns) < COPY_NS => Seen::Copy,
             Some(_) => Seen::Again,
         };
         if self.messages.len() >= MESSAGES_PER_CALL_MAX {

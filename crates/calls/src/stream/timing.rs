@@ -36,6 +36,11 @@ const RISE_PACKETS_MIN: usize = 3;
 /// a stall of the network those that were held come at once.
 const RISE_ROOM_MS: [f64; 2] = [20.0, 60.0];
 
+/// A rise of this much is hardly delay, if packets go on at their pace: the first one after it may be late by itself, so
+/// that others come this much earlier, and one that is overtaken says nothing, milliseconds.
+const HIGH_RISE_MS: f64 = 500.0;
+const HIGH_RISE_ROOM_MS: f64 = 60.0;
+
 /// So many packets in a row that came at once, earlier than the one before by this part of their media time, were held
 /// by the network, even if it stalled once more in between; senders with a coarse timer send fewer at a time.
 const AT_ONCE: (usize, f64) = (4, 0.5);
@@ -188,6 +193,13 @@ impl Timing {
         is_short(passed_ms) && (is_short(age_ms) || self.is_too_early(passed_ms - age_ms))
     }
 
+    /// Whether a packet whose number is `behind_ms` of media behind the highest has a timestamp of another base: it was
+    /// overtaken by packets that were sent after the base changed, and says nothing about delay.
+    #[cold]
+    pub(super) fn is_of_another_base(&self, timestamp: u32, behind_ms: f64) -> bool {
+        self.tick_ms > 0.0 && self.state != State::Begin && (self.age_ms(timestamp) + behind_ms).abs() >= DELAY_MAX_MS
+    }
+
     /// How many numbers a packet is ahead, whose number without wraps is `ahead`, if by its timestamp and by the clock
     /// so many packets are sent in the time that passed: [`DROPOUT_MAX`] or more. `packet_ms` as in `doubts`.
     #[cold]
@@ -257,6 +269,10 @@ impl Timing {
         // Timestamps that fall behind the numbers, or run ahead of what can have come by now.
         let is_jump = |ahead: f64| ahead <= -ODD_MS || ahead >= ODD_MS && self.is_too_early(step_ms);
         if step_ms.abs() >= ODD_MS && (step_ms.abs() >= STEP_MAX_MS || ahead_ms.is_some_and(is_jump)) {
+            // Another base soon after a pause that was not counted: the observation of the rise ends here.
+            if self.rise.as_ref().is_some_and(|rise| rise.count >= RISE_PACKETS_MIN) && self.state == State::Rise {
+                self.settle();
+            }
             self.jumps = self.jumps.saturating_add(1);
             return self.anchor();
         }
@@ -267,7 +283,8 @@ impl Timing {
             if ahead_ms.is_some_and(|ahead| ahead >= ODD_MS) && self.rise.as_deref().is_some_and(is_single) {
                 return self.single(step_ms);
             }
-            return self.follow(step_ms, age_ms, sequence);
+            // Overtaken, or behind a telephone event: it says nothing about the pace.
+            return self.follow(step_ms, age_ms, sequence, ahead_ms.is_some());
         }
         if step_ms < RISE_MS || ahead_ms.is_none() {
             return self.sample(step_ms);
@@ -300,7 +317,7 @@ impl Timing {
     }
 
     /// The next packet after a rise.
-    fn follow(&mut self, step_ms: f64, age_ms: f64, sequence: u16) -> bool {
+    fn follow(&mut self, step_ms: f64, age_ms: f64, sequence: u16, is_next: bool) -> bool {
         let late = self.sample(step_ms);
         let Some(rise) = self.rise.as_deref_mut() else { return late };
         rise.late.extend(late.then_some(sequence));
@@ -309,7 +326,9 @@ impl Timing {
         let row = if -step_ms > AT_ONCE.1 * age_ms { rise.at_once.0 + 1 } else { 0 };
         rise.at_once = (row, rise.at_once.1.max(row));
         let off_ms = self.figures.transit_ms - rise.level_ms;
-        let is_in_step = (-RISE_ROOM_MS[0]..=RISE_ROOM_MS[1]).contains(&off_ms);
+        let is_high = rise.level_ms - rise.before.transit_ms >= HIGH_RISE_MS;
+        let earlier_ms = if is_high { HIGH_RISE_ROOM_MS } else { RISE_ROOM_MS[0] };
+        let is_in_step = is_high && !is_next || (-earlier_ms..=RISE_ROOM_MS[1]).contains(&off_ms);
         if !is_in_step || rise.at_once.1 >= AT_ONCE.0 {
             self.state = State::Steady;
             self.jitter_max = self.jitter_max.max(rise.ended.map_or(0.0, |(_, most)| most));

@@ -224,13 +224,31 @@ fn mixed_worlds_are_the_same_live() {
     }
 }
 
+/// The seeds of a long run: those that `WORLD_SEEDS` names (`1026`, or `2000..2100`), or the usual ones.
+fn seeds(usual: std::ops::Range<u64>) -> std::ops::Range<u64> {
+    let Ok(named) = std::env::var("WORLD_SEEDS") else { return usual };
+    let number = |text: &str| text.parse::<u64>().unwrap_or_else(|_| panic!("WORLD_SEEDS is {named:?}"));
+    match named.split_once("..") {
+        Some((from, until)) => number(from)..number(until),
+        None => number(&named)..number(&named) + 1,
+    }
+}
+
+/// The packets of a world of a long run stay where `WORLD_FOLDER` says.
+fn keep(world: &World, seed: u64) {
+    if let Some(folder) = std::env::var_os("WORLD_FOLDER") {
+        std::fs::copy(&world.file, std::path::Path::new(&folder).join(format!("{seed}.pcap"))).unwrap();
+    }
+}
+
 /// Each thousand is a world of its own, so that the disk holds a thousand.
 #[test]
 #[ignore = "100,000 calls take some minutes: run by hand"]
 fn a_hundred_thousand_calls_with_nothing_wrong() {
     let (mut calls, mut wrong) = (0, Vec::new());
-    for seed in 1000..1100 {
+    for seed in seeds(1000..1100) {
         let world = world(&mixed(seed, 1000));
+        keep(&world, seed);
         let (rows, _) = read_rows(&world.file, 2);
         calls += rows.calls.len();
         let found = mistakes(&world, &rows);
@@ -246,8 +264,9 @@ fn a_hundred_thousand_calls_with_nothing_wrong() {
 #[ignore = "30,000 calls take some minutes: run by hand"]
 fn thirty_thousand_calls_with_faults() {
     let mut judged = Judged::default();
-    for seed in 2000..2030 {
+    for seed in seeds(2000..2030) {
         let world = world(&Settings { faults: 0.6, near_misses: 0.3, ..mixed(seed, 1000) });
+        keep(&world, seed);
         let (rows, _) = read_rows(&world.file, 2);
         legs(&world, &rows).iter().for_each(|legs| judged.judge(legs));
     }

@@ -291,6 +291,33 @@ fn ringing_has_an_end() {
     }
 }
 
+/// Over UDP two equal responses at once are a capture that holds one twice; over TCP the proxy passed on two, one of
+/// each phone that rings, and what it said in between is not what the call waits at.
+#[test]
+fn two_phones_ring_over_tcp() {
+    for (stream, code) in [(true, 180), (false, 183)] {
+        let mut play = Play::new();
+        play.request("INVITE", 1);
+        for (number, status) in [180, 183, 180].into_iter().enumerate() {
+            let octets = response(status, "Ringing", "INVITE", 1).replace('\n', "\r\n");
+            play.at_ns += 10_000_000;
+            play.signalling.handle(&Incoming {
+                at_ns: play.at_ns,
+                number: number as u64 + 2,
+                offset: 0,
+                file: 0,
+                src: BOB.parse().unwrap(),
+                dst: ALICE.parse().unwrap(),
+                stream,
+                cut: false,
+                octets: octets.as_bytes(),
+            });
+        }
+        let call = play.only_call().call;
+        assert_eq!((call.state, call.code), (CallState::Ringing, code), "stream {stream}");
+    }
+}
+
 #[test]
 fn an_invite_over_tcp_is_sent_once() {
     for (stream, seconds, kind) in [(true, 31, ""), (true, 33, "no-response"), (false, 60, "")] {

@@ -266,6 +266,63 @@ fn many_jumps_in_a_row() {
     }
 }
 
+/// A pause that the timestamps do not count, on a way that is uneven or has packets overtake each other: the first
+/// packet behind it is late by itself, or one of the next is overtaken.
+#[test]
+fn a_pause_that_was_not_counted_on_an_uneven_way() {
+    for (uneven, overtaken) in [(true, false), (false, true)] {
+        for mut s in Sender::all().filter(|s| s.ms >= 20) {
+            s.talk(4000).pause(1150, false, false);
+            let first = s.sent.len();
+            s.talk(4000);
+            if uneven {
+                // Every other packet is 22 ms late, and the first one behind the pause 28 ms.
+                s.sent[..first - 1].iter_mut().step_by(2).for_each(|(p, _)| p.at_us += 22_000.min(s.ms * 900));
+                s.sent[first].0.at_us += 28_000.min(s.ms * 900);
+            }
+            if overtaken {
+                s.sent[first + 2].0.at_us += 2 * s.ms * 1000 + 3000;
+            }
+            let r = s.report();
+            assert_eq!((r.timestamp_jumps, r.discarded, r.missing), (1, 0, 0), "{uneven} {overtaken}: {r:?}");
+            assert!(r.jitter_max_ms < 40.0, "{r:?}");
+        }
+    }
+}
+
+/// A packet that was sent before the timestamps got another base, and comes behind one that was sent after: it was as
+/// late as its number says, not by the difference of the bases. Within one base a late packet is late.
+#[test]
+fn a_packet_of_the_base_before_comes_behind_one_of_the_next() {
+    for base in [4900, -4900, 0] {
+        for mut s in Sender::all() {
+            s.talk(3000).jump(base, false);
+            let after = s.sent.len();
+            s.talk(3000);
+            let held_us = 2 * s.ms * 1000 + 1000;
+            s.sent[after - 1].0.at_us += held_us;
+            let r = s.report();
+            assert_eq!((r.reordered, r.missing, r.timestamp_jumps), (1, 0, u32::from(base != 0)), "{base}: {r:?}");
+            let most = if base == 0 { 4.0 * held_us as f64 / 16_000.0 } else { 1.0 };
+            assert!(r.jitter_max_ms <= most, "{base}: {r:?}");
+            assert_eq!(r.jitter_max_ms > 1.0, base == 0, "{base}: {r:?}");
+        }
+    }
+}
+
+/// A pause that the timestamps do not count, and soon after it another base: no delay, though few packets came between.
+/// With two packets between them it is not known.
+#[test]
+fn another_base_soon_after_a_pause_that_was_not_counted() {
+    for packets in [4, 6, 8] {
+        for mut s in Sender::all() {
+            let ms = s.ms;
+            let r = s.talk(4000).pause(3880, false, false).talk(packets * ms).jump(32_600, false).talk(4000).is_clean();
+            assert_eq!(r.timestamp_jumps, 2);
+        }
+    }
+}
+
 /// The network holds packets up and lets them go at once: late and uneven, with or without a marker.
 #[test]
 fn a_stall_is_jitter() {
