@@ -329,7 +329,7 @@ impl Rounds {
         };
         counts.rows += left.gone.rows();
         counts.octets += left.octets;
-        counts.days += left.gone.days as u64;
+        counts.days += left.gone.days;
         counts.failed += (left.failed.len() + planned.skipped.len()) as u64;
         shown.octets = planned.octets.saturating_sub(left.octets);
         shown.over_octets = planned.plan.over_octets;

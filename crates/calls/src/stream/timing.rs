@@ -36,8 +36,8 @@ const RISE_PACKETS_MIN: usize = 3;
 /// a stall of the network those that were held come at once.
 const RISE_ROOM_MS: [f64; 2] = [20.0, 60.0];
 
-/// A rise of this much is hardly delay, if packets go on at their pace: the first one after it may be late by itself, so
-/// that others come this much earlier, and one that is overtaken says nothing, milliseconds.
+/// A rise of this much is hardly delay, if packets go on at their pace: the first one after it may be late by itself,
+/// so that others come this much earlier, and one that is overtaken says nothing, milliseconds.
 const HIGH_RISE_MS: f64 = 500.0;
 const HIGH_RISE_ROOM_MS: f64 = 60.0;
 

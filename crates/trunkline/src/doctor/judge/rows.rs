@@ -16,9 +16,8 @@ pub fn judge(rows: &Rows) -> Vec<Finding> {
         .iter()
         .zip(rows.classes)
         .zip(rows.rules.classes)
-        .filter_map(|((class, octets), rule)| {
-            (octets > 0 || rule != Rule::default()).then(|| of_class(*class, octets, rule, limit, rows.days))
-        })
+        .filter(|((_, octets), rule)| *octets > 0 || *rule != Rule::default())
+        .map(|((class, octets), rule)| of_class(*class, octets, rule, limit, rows.days))
         .collect()
 }
 
