@@ -88,4 +88,4 @@ pub use log::{Found, Group, Log, Options, make};
 pub use read::{Sealed, check_mark, read, read_known, read_sealed, sealed, sealed_before};
 pub use redact::{Change, Redacted, redact};
 pub use repair::{Repaired, Show, Survey, repair, survey};
-pub use snapshot::{Keep, Snapshot, SnapshotWriter};
+pub use snapshot::{Keep, SNAPSHOTS_KEPT, Snapshot, SnapshotWriter};

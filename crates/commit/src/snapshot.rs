@@ -13,7 +13,7 @@ use crate::read::{SEGMENT_HEAD_OCTETS, salt_of, segment_head, segments};
 /// Octets of a block at which it is written.
 const PIECE: usize = 1 << 20;
 /// Snapshots that are kept: should the newest be damaged, the one before it is read, with the segments since.
-const KEPT: usize = 2;
+pub const SNAPSHOTS_KEPT: usize = 2;
 
 /// What stays of the segments that a snapshot stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,12 +250,12 @@ fn prune<D: Disk>(disk: &D, keep: Keep) -> Result<usize, Fault> {
     let (snapshots, openings) = (Snapshot::all(disk)?, openings(disk)?);
     let given_up = openings.first().map_or(0, |opening| opening.last);
     let needless = match keep {
-        Keep::Needed => snapshots.get(KEPT - 1).map_or(0, |oldest| oldest.last),
+        Keep::Needed => snapshots.get(SNAPSHOTS_KEPT - 1).map_or(0, |oldest| oldest.last),
         Keep::All => given_up,
     };
     let segments = segments(disk)?;
     let closed = segments.windows(2).filter(|pair| pair[1].0 <= needless + 1).map(|pair| &pair[0].1);
-    let old = snapshots.iter().skip(KEPT).chain(openings.iter().skip(1)).map(|snapshot| &snapshot.name);
+    let old = snapshots.iter().skip(SNAPSHOTS_KEPT).chain(openings.iter().skip(1)).map(|snapshot| &snapshot.name);
     Ok(old.chain(closed).filter(|name| disk.remove(name).is_ok()).count())
 }
 

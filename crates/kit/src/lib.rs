@@ -1,8 +1,7 @@
 //! What every engine and job stands on: identifiers, checksums of contents and of small texts, clocks that are not
-//! believed, configuration, counters, dates, metrics,
-//! exit codes, octets, latencies, repeatable chance, files that are put in place, passwords in files, text that
-//! strangers wrote, numbers that are forgotten in texts; TLS with servers (feature `tls`), requests to them (`http`)
-//! and programs that are run (`program`).
+//! believed, configuration, counters, dates, metrics, exit codes, octets, latencies, repeatable chance, files that are
+//! put in place, passwords in files, text that strangers wrote, numbers that are forgotten in texts; TLS with servers
+//! (feature `tls`), requests to them (`http`) and programs that are run (`program`).
 #![forbid(unsafe_code)]
 
 pub mod clock_watch;

@@ -258,8 +258,8 @@ impl Drop for Running {
     }
 }
 
-/// Waits; whether it is told to stop.
-fn waited(wait: Duration, stop: &AtomicBool) -> bool {
+/// Waits, unless the thread is unparked with `stop` set; whether it is told to stop.
+pub fn waited(wait: Duration, stop: &AtomicBool) -> bool {
     let ends = std::time::Instant::now() + wait;
     loop {
         let left = ends.saturating_duration_since(std::time::Instant::now());
@@ -295,7 +295,8 @@ impl Rounds {
         match done {
             Err(e) => {
                 tracing::error!("store: no rows can leave: {e}");
-                self.show(&moment, trouble, None, &format!("no rows can leave: {e}"));
+                trouble.push(format!("no rows can leave: {e}"));
+                self.show(&moment, trouble, None);
             }
             Ok((planned, left)) => {
                 trouble.extend(planned.skipped.iter().map(|day| format!("nothing leaves this day: {}", day.why)));
@@ -310,12 +311,12 @@ impl Rounds {
                     let (rows, octets) = (left.gone.rows(), left.octets);
                     tracing::info!(rows, octets, days = left.gone.days, "store: rows left by retention");
                 }
-                self.show(&moment, trouble, Some((&planned, &left)), "");
+                self.show(&moment, trouble, Some((&planned, &left)));
             }
         }
     }
 
-    fn show(&self, moment: &Moment, trouble: Vec<String>, done: Option<(&Planned, &Left)>, failed: &str) {
+    fn show(&self, moment: &Moment, trouble: Vec<String>, done: Option<(&Planned, &Left)>) {
         let mut shown = held(&self.shown);
         shown.at_ns = Some(moment.wall_ns);
         shown.clock_in_doubt = self.clock.is_in_doubt();
@@ -325,7 +326,7 @@ impl Rounds {
         counts.doubts += u64::from(self.clock.is_in_doubt());
         let Some((planned, left)) = done else {
             counts.failed += 1;
-            return shown.trouble.push(failed.to_owned());
+            return;
         };
         counts.rows += left.gone.rows();
         counts.octets += left.octets;

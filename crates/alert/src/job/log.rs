@@ -9,13 +9,11 @@ use core::cell::{Cell, RefCell};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use trunkline_commit::{Folder, Group, Keep, Log, Options, Refused, SnapshotWriter};
+use trunkline_commit::{Folder, Group, Keep, Log, Options, Refused, SNAPSHOTS_KEPT, SnapshotWriter};
 
 const OPTIONS: Options = Options { segment_octets: 8 << 20, waiting_octets: 8 << 20 };
 /// Records after which a snapshot is taken.
 const SNAPSHOT_RECORDS: u64 = 20_000;
-/// Snapshots that are kept: what is in none of them is not on the disk.
-const SNAPSHOTS_KEPT: u8 = 2;
 /// Entries of subjects in a record.
 const RECORD_ENTRIES: usize = 16;
 
@@ -59,7 +57,7 @@ pub struct Memory {
     waiting: Vec<Vec<Entry>>,
     snapshot: u64,
     /// Snapshots to be taken until what left the history has left the disk.
-    leaving: u8,
+    leaving: usize,
 }
 
 impl Memory {

@@ -23,6 +23,11 @@ impl Play {
     }
 
     fn send(&mut self, src: &str, dst: &str, text: &str) -> &mut Self {
+        self.over(false, src, dst, text)
+    }
+
+    /// Over TCP, if `stream` says so.
+    fn over(&mut self, stream: bool, src: &str, dst: &str, text: &str) -> &mut Self {
         self.at_ns += SECOND_NS / 100;
         self.number += 1;
         let octets = text.replace('\n', "\r\n");
@@ -33,7 +38,7 @@ impl Play {
             file: 0,
             src: src.parse().unwrap(),
             dst: dst.parse().unwrap(),
-            stream: false,
+            stream,
             cut: false,
             octets: octets.as_bytes(),
         });

@@ -7,13 +7,13 @@ use super::rules;
 use super::series::SeriesFeed;
 use crate::command::repair;
 use crate::failure::Failure;
-use crate::retention::clock::Ages;
+use crate::retention::{self, clock::Ages};
 use crate::run::config;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use trunkline_alert::delivery::History;
 use trunkline_alert::job::{Alerts, Control, Seen};
 use trunkline_graph::job::Handle;
@@ -79,14 +79,7 @@ pub fn show(alerts: &Alerts, mut seen: Vec<Seen>) {
 /// Lets alerts that are over leave by their number and age, until the feeds end.
 fn keep_history(alerts: &Alerts, fed: &Fed, ages: &Ages, kept: &config::AlertHistory) {
     let mut wait = Duration::ZERO;
-    loop {
-        let end = Instant::now() + wait;
-        while let Some(left) = end.checked_duration_since(Instant::now()).filter(|_| !fed.ends()) {
-            std::thread::park_timeout(left);
-        }
-        if fed.ends() {
-            return;
-        }
+    while !retention::waited(wait, &fed.ends) {
         let since = |age: Duration| {
             let age_s = i64::try_from(age.as_secs()).unwrap_or(i64::MAX);
             ages.believed_ns().map(|now_ns| now_ns.div_euclid(1_000_000_000).saturating_sub(age_s))

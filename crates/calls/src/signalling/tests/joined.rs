@@ -6,27 +6,10 @@ fn tagged(text: &str) -> String {
     text.replace("To: <sip:bob@example.com>\n", "To: <sip:bob@example.com>;tag=b\n")
 }
 
-fn over(play: &mut Play, src: &str, dst: &str, text: &str, stream: bool) {
-    play.at_ns += SECOND_NS / 50;
-    play.number += 1;
-    let octets = text.replace('\n', "\r\n");
-    play.signalling.handle(&Incoming {
-        at_ns: play.at_ns,
-        number: play.number,
-        offset: play.number,
-        file: 0,
-        src: src.parse().unwrap(),
-        dst: dst.parse().unwrap(),
-        stream,
-        cut: false,
-        octets: octets.as_bytes(),
-    });
-}
-
 /// What a first message makes of a call: state, whether it is up, whether its sides are known.
 fn joined(text: &str, stream: bool) -> (CallState, bool, bool, Closed) {
     let mut play = Play::new();
-    over(&mut play, ALICE, BOB, text, stream);
+    play.over(stream, ALICE, BOB, text);
     let up = play.signalling.calls_up() == 1;
     let counted = (play.signalling.counters.calls, play.signalling.counters.joined);
     let closed = play.only_call();

@@ -298,20 +298,8 @@ fn two_phones_ring_over_tcp() {
     for (stream, code) in [(true, 180), (false, 183)] {
         let mut play = Play::new();
         play.request("INVITE", 1);
-        for (number, status) in [180, 183, 180].into_iter().enumerate() {
-            let octets = response(status, "Ringing", "INVITE", 1).replace('\n', "\r\n");
-            play.at_ns += 10_000_000;
-            play.signalling.handle(&Incoming {
-                at_ns: play.at_ns,
-                number: number as u64 + 2,
-                offset: 0,
-                file: 0,
-                src: BOB.parse().unwrap(),
-                dst: ALICE.parse().unwrap(),
-                stream,
-                cut: false,
-                octets: octets.as_bytes(),
-            });
+        for status in [180, 183, 180] {
+            play.over(stream, BOB, ALICE, &response(status, "Ringing", "INVITE", 1));
         }
         let call = play.only_call().call;
         assert_eq!((call.state, call.code), (CallState::Ringing, code), "stream {stream}");
@@ -322,18 +310,7 @@ fn two_phones_ring_over_tcp() {
 fn an_invite_over_tcp_is_sent_once() {
     for (stream, seconds, kind) in [(true, 31, ""), (true, 33, "no-response"), (false, 60, "")] {
         let mut play = Play::new();
-        let octets = request("INVITE", 1, "a").replace('\n', "\r\n");
-        play.signalling.handle(&Incoming {
-            at_ns: play.at_ns,
-            number: 1,
-            offset: 0,
-            file: 0,
-            src: ALICE.parse().unwrap(),
-            dst: BOB.parse().unwrap(),
-            stream,
-            cut: false,
-            octets: octets.as_bytes(),
-        });
+        play.over(stream, ALICE, BOB, &request("INVITE", 1, "a"));
         let (told, text) = verdict_of(&mut play, seconds);
         assert_eq!(told, kind, "{text}");
         assert_eq!(text.contains("one direction alone"), !kind.is_empty(), "{text}");
