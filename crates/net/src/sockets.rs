@@ -205,7 +205,7 @@ fn clear_the_way(path: &Path, address: &SocketAddrUnix) -> Result<(), Errno> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -223,7 +223,7 @@ fn certified(certificate: &[u8], key: &[u8]) -> Result<CertifiedKey, TlsError> {
     CertifiedKey::from_der(chain, key, &ring::default_provider()).map_err(TlsError::Pair)
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

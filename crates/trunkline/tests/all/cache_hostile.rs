@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -19,6 +19,7 @@ const BESIDE_MIB: u64 = 18;
 
 struct Cache {
     child: Child,
+    memory: Arc<Memory>,
     tcp: SocketAddr,
     udp: SocketAddr,
 }
@@ -34,7 +35,7 @@ impl Cache {
             let place = line.strip_prefix(&format!("trunkline cache: {kind} "));
             place.unwrap_or_else(|| panic!("{line}")).parse().unwrap()
         };
-        Cache { tcp: address("TCP"), udp: address("UDP"), child }
+        Cache { tcp: address("TCP"), udp: address("UDP"), memory: Memory::watch(child.id()), child }
     }
 
     fn connect(&self) -> TcpStream {
@@ -55,19 +56,50 @@ impl Cache {
         stream
     }
 
-    /// Memory that is there for the process, and the most that ever was, in MiB.
+    /// Memory that is there for the process, and the most that was seen so far, in MiB.
     fn resident_mib(&self) -> [u64; 2] {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        [self.memory.now(), self.memory.most.load(Ordering::Relaxed)].map(|kib| kib / 1024)
+    }
+}
+
+/// Looks at a process's memory again and again. The kernel's own mark (`VmHWM`) does not serve: it holds the pages of
+/// the program, and of these the kernel takes some away later, so that the rest seems to have been more than it was.
+struct Memory {
+    process: u32,
+    /// KiB.
+    most: AtomicU64,
+    ended: AtomicBool,
+}
+
+impl Memory {
+    fn watch(process: u32) -> Arc<Memory> {
+        let memory = Arc::new(Memory { process, most: AtomicU64::new(0), ended: AtomicBool::new(false) });
+        let watched = memory.clone();
+        std::thread::spawn(move || {
+            while !watched.ended.load(Ordering::Relaxed) {
+                watched.now();
+                std::thread::park_timeout(Duration::from_millis(2));
+            }
+        });
+        memory
+    }
+
+    /// KiB without pages of files; nothing of a process that has ended.
+    fn now(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process)).unwrap_or_default();
         let kib = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("0 kB");
             line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
         };
-        ["VmRSS:", "VmHWM:"].map(|name| (kib(name) - kib("RssFile:")) / 1024)
+        let kib = kib("RssAnon:") + kib("RssShmem:");
+        self.most.fetch_max(kib, Ordering::Relaxed);
+        kib
     }
 }
 
 impl Drop for Cache {
     fn drop(&mut self) {
+        self.memory.ended.store(true, Ordering::Relaxed);
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
