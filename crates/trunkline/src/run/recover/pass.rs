@@ -54,8 +54,8 @@ impl Keep {
 pub struct Seen {
     /// Calls by their Call-ID; where there are several, one that is up, or the last.
     pub calls: HashMap<String, Followed>,
-    /// Media of these.
-    pub media: HashSet<Media>,
+    /// Media of these, and when it begins.
+    pub media: HashMap<Media, i64>,
     /// Rows of calls.
     pub rows: u64,
     /// Rows beyond the limits.
@@ -96,6 +96,7 @@ pub fn read(
         if packet.number % LOOK_PACKETS == 0 {
             pause();
         }
+        true
     });
     let summary = job::read_tapped(&options, &mut sink, progress, tap, Arc::new(names))?;
     Ok((summary, sink.seen))
@@ -166,7 +167,10 @@ impl Recovered<'_> {
 
     fn see(&mut self, call: &Call) {
         self.seen.rows += 1;
-        self.seen.media.extend(call.streams.iter().map(media_of));
+        for stream in &call.streams {
+            let first_ns = self.seen.media.entry(media_of(stream)).or_insert(stream.first_ns);
+            *first_ns = stream.first_ns.min(*first_ns);
+        }
         let followed = Followed::of(call);
         let order = |call: &Followed| (call.is_up, call.last_ns);
         let seen = self.seen.calls.entry(call.sip_call_id.clone()).or_insert(followed);

@@ -2,7 +2,7 @@
 
 use super::checkpoint::{Checkpoint, Found};
 use super::pass::{self, Keep, Seen};
-use super::state::{Phase, Recovery, State};
+use super::state::{Followed, Phase, Recovery, State};
 use crate::run::engine::Shared;
 use crate::run::now_ns;
 use crate::run::rows::RowsOut;
@@ -183,6 +183,7 @@ impl Reader {
         };
         let (brief, whole) = (keep(true), keep(false));
         let found = self.pass(&brief, &[Class::Sip, Class::Other])?;
+        self.tell_of_the_clock(&found);
         let up = self.recovery.change(|state| {
             let up = follow_all(state, &found);
             (state.until_ns, state.report.phase) = (i64::MAX, Phase::Reading);
@@ -194,11 +195,27 @@ impl Reader {
         self.recovery.change(|state| {
             follow_all(state, &found);
             state.report.counted.calls += found.rows;
-            found.media.iter().for_each(|media| state.know(*media));
+            found.media.iter().for_each(|(media, first_ns)| state.know(*media, *first_ns));
             state.report.phase = Phase::Following;
         });
         tracing::info!("recovery: media read: {} of calls", figure::of(found.rows, "row", "rows"));
         Some(())
+    }
+
+    /// Says that the log ends later than the capture begins: a second half whose time lies before that of its first half
+    /// is no part of it for whoever reads by the times.
+    fn tell_of_the_clock(&self, found: &Seen) {
+        let ends_ns = found.calls.values().map(|call| call.last_ns).max().unwrap_or(i64::MIN);
+        let back_ns = ends_ns.saturating_sub(self.log.since_ns);
+        if back_ns <= AHEAD_NS {
+            return;
+        }
+        self.recovery.change(|state| state.report.counted.set_back += 1);
+        tracing::warn!(
+            "recovery: the clock was set back by {} or more between two runs: calls that went on over it and began \
+             later than their second half have a row for each half",
+            figure::duration(back_ns)
+        );
     }
 
     /// Reads calls that went on when they have ended; false if it was stopped meanwhile.
@@ -231,17 +248,29 @@ impl Reader {
     /// Gives up what has waited too long; whether anything is waited for or to be read, and whether there is to read.
     fn look(&self) -> (bool, bool) {
         let elapsed = self.begun.elapsed();
-        self.recovery.change(|state| {
+        let mut late = 0;
+        let looked = self.recovery.change(|state| {
             if elapsed >= UNANSWERED {
-                state.followed.values_mut().filter(|call| !call.is_answered).for_each(|call| call.is_up = false);
+                let waiting = state.followed.values_mut().filter(|call| call.is_up && !call.is_answered);
+                waiting.for_each(Followed::give_up);
             }
             if elapsed >= self.log.bound {
-                let up = state.followed.iter().filter(|(_, call)| call.is_up).map(|(id, _)| id.clone());
-                let up: Vec<String> = up.collect();
+                let up = state.followed.iter().filter(|(id, call)| call.is_up && !state.ended.contains(*id));
+                let up: Vec<String> = up.map(|(id, _)| id.clone()).collect();
+                late = up.len() as u64;
                 state.ended.extend(up);
             }
             (state.pending().next().is_some(), !state.ended.is_empty())
-        })
+        });
+        if late > 0 {
+            tracing::warn!(
+                "recovery: {} still up after calls.recover ({}): not waited for any longer, the rest of each is a row \
+                 of its own",
+                figure::of(late, "call is", "calls are"),
+                span(self.log.bound)
+            );
+        }
+        looked
     }
 
     /// Reads the calls that have ended, from the first one's beginning to what is on the disk now.
@@ -257,12 +286,13 @@ impl Reader {
         let found = self.read_all(files, &keep, &Class::ALL)?;
         self.recovery.change(|state| {
             state.report.counted.calls += found.rows;
-            found.media.iter().for_each(|media| state.know(*media));
+            found.media.iter().for_each(|(media, first_ns)| state.know(*media, *first_ns));
             for id in only.keys() {
                 state.ended.remove(id);
-                let last_ns = found.calls.get(id).map_or(i64::MIN, |call| call.last_ns);
+                let whole = found.calls.get(id);
                 if let Some(call) = state.followed.get_mut(id) {
-                    (call.is_up, call.last_ns) = (false, call.last_ns.max(last_ns));
+                    (call.is_up, call.is_given_up) = (false, whole.is_some_and(|whole| whole.is_up));
+                    call.last_ns = call.last_ns.max(whole.map_or(i64::MIN, |whole| whole.last_ns));
                 }
             }
         });
