@@ -57,35 +57,55 @@ pub struct Log {
 
 impl Log {
     /// Looks what there is to recover, before the live capture begins; says in the log what it is. None: nothing.
-    pub fn find(data: &std::path::Path, bound: Duration, flush: Duration, since_ns: i64) -> Option<Log> {
+    ///
+    /// # Errors
+    /// So many calls were up at the last checkpoint, and the packet log has nothing of their time: it was deleted since.
+    pub fn find(data: &std::path::Path, bound: Duration, flush: Duration, since_ns: i64) -> Result<Option<Log>, u64> {
         let back = |ns: i64| (ns.saturating_sub(nanoseconds(bound)), bound);
-        let checkpoint = match Checkpoint::load(data) {
-            Found::Nothing => blind(data, back(since_ns), "it is gone, or never was")?,
+        let found = Checkpoint::load(data);
+        let open = if let Found::Whole(found) = &found { found.open } else { 0 };
+        let checkpoint = match found {
+            Found::Nothing => blind(data, Some(back(since_ns)), "it is gone, or never was"),
             Found::Whole(found) if found.at_ns.max(found.from_ns) > since_ns.saturating_add(AHEAD_NS) => {
-                blind(data, back(newest_ns(data)?), "it is of a later time than now: the clock was set back")?
+                let why = "it is of a later time than now: the clock was set back";
+                blind(data, newest_ns(data).map(back), why)
             }
-            Found::Whole(found) if found.ended && found.open == 0 => return None,
-            Found::Whole(found) => within(found, bound, since_ns),
-            Found::Damaged(why) => blind(data, back(newest_ns(data)?), &why)?,
+            Found::Whole(found) if found.ended && found.open == 0 => return Ok(None),
+            Found::Whole(found) => Some(within(found, bound, since_ns)),
+            Found::Damaged(why) => blind(data, newest_ns(data).map(back), &why),
         };
+        let Some(checkpoint) = checkpoint else { return gone(open) };
         let listed = match pass::segments(data, checkpoint.from_ns.saturating_sub(BEFORE_NS), &Class::ALL) {
             Ok(listed) => listed,
             Err(error) => {
                 tracing::error!("recovery: the packet log cannot be listed: {error}");
-                return None;
+                return Ok(None);
             }
         };
         if listed.is_empty() {
-            return None;
+            return gone(open);
         }
         let before = listed.iter().map(name).collect();
-        Some(Log { data: data.to_path_buf(), checkpoint, before, since_ns, bound, flush })
+        Ok(Some(Log { data: data.to_path_buf(), checkpoint, before, since_ns, bound, flush }))
     }
 
     /// From when on calls are recovered.
     pub fn begins_ns(&self) -> i64 {
         self.checkpoint.from_ns
     }
+}
+
+/// Nothing of the packet log is left of the time of so many calls that were up.
+fn gone(open: u64) -> Result<Option<Log>, u64> {
+    if open == 0 {
+        return Ok(None);
+    }
+    let calls = figure::of(open, "call was", "calls were");
+    tracing::error!(
+        "recovery: {calls} up at the last checkpoint, and the packet log has nothing of that time any more (deleted \
+         where the disk had no room, or removed): what they were before the start is lost"
+    );
+    Err(open)
 }
 
 /// A checkpoint that goes back no further than `bound` before it was written: however long nothing ran since, the log
@@ -107,7 +127,8 @@ fn within(mut checkpoint: Checkpoint, bound: Duration, since_ns: i64) -> Checkpo
 }
 
 /// What stands for a checkpoint that says nothing, which is told: all of the packet log from then on, if there is any.
-fn blind(data: &std::path::Path, (from_ns, bound): (i64, Duration), why: &str) -> Option<Checkpoint> {
+fn blind(data: &std::path::Path, back: Option<(i64, Duration)>, why: &str) -> Option<Checkpoint> {
+    let (from_ns, bound) = back?;
     let has_log = pass::segments(data, from_ns, &Class::ALL).is_ok_and(|listed| !listed.is_empty());
     if has_log {
         let (path, bound) = (super::checkpoint::path(data), span(bound));
@@ -473,10 +494,14 @@ mod tests {
     fn without_a_packet_log_a_checkpoint_that_says_nothing_is_no_matter() {
         let data = tempfile::tempdir().unwrap();
         let find = |since_ns| Log::find(data.path(), Duration::from_secs(600), Duration::from_secs(1), since_ns);
-        assert!(find(MINUTE).is_none());
-        Checkpoint { at_ns: 100 * MINUTE, from_ns: 99 * MINUTE, open: 1, ..Checkpoint::default() }
-            .store(data.path())
-            .unwrap();
-        assert!(find(MINUTE).is_none());
+        assert!(find(MINUTE).is_ok_and(|log| log.is_none()));
+        let checkpoint = Checkpoint { at_ns: 100 * MINUTE, from_ns: 99 * MINUTE, ..Checkpoint::default() };
+        checkpoint.store(data.path()).unwrap();
+        assert!(find(MINUTE).is_ok_and(|log| log.is_none()));
+        assert!(find(101 * MINUTE).is_ok_and(|log| log.is_none()));
+        // Calls were up, which the log alone knows.
+        Checkpoint { open: 7, ..checkpoint }.store(data.path()).unwrap();
+        assert_eq!(find(101 * MINUTE).err(), Some(7));
+        assert_eq!(find(MINUTE).err(), Some(7));
     }
 }

@@ -36,6 +36,8 @@ trunkline_kit::counters! {
         apart: "trunkline_recovery_apart_calls_total",
         /// starts at which the packet log ended later than now: the clock was set back between two runs
         set_back: "trunkline_recovery_clock_set_back_total",
+        /// calls that were up at the last checkpoint and of whose time the packet log has nothing any more
+        gone: "trunkline_recovery_gone_calls_total",
         /// times that reading paused because a ring filled
         pauses: "trunkline_recovery_pauses_total",
         /// calls and rows beyond the limits of recovery: a call may have a row for each half

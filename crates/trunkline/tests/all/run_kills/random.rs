@@ -71,7 +71,7 @@ fn piece(seed: u64, kills: u64, is_long: bool) -> Option<Piece> {
     let short = ["--set", "duration.min_s=5", "--set", "duration.mean_s=150", "--set", "duration.max_s=1200"];
     let many = ["--calls", "40", "--rate", "0.2"];
     let hours = ["--set", "duration.min_s=1800", "--set", "duration.mean_s=1900", "--set", "duration.max_s=2100"];
-    let words = if is_long { [many, hours].concat() } else { [common.as_slice(), &short].concat() };
+    let words = if is_long { [&many[..], &hours].concat() } else { [&common[..], &short].concat() };
     let mut worlds = seed * 100;
     let mut world = || {
         worlds += 1;
