@@ -180,12 +180,31 @@ impl Recovered<'_> {
     }
 }
 
-/// Says in a call how its row came to be. Without its media it says nothing about how the call was, and is a little
-/// older than the row that does, so that the store takes that one in its place.
+/// Says in a call how its row came to be. Without its media it says nothing about how the call was, and is older than
+/// any row that does, so that the store takes that one in its place. A nanosecond would not do: a reading of signalling
+/// alone may find a message behind a hole of a TCP connection that the other one does not.
 fn note(call: &mut Call, is_brief: bool) {
     let between = if call.capture.note.is_empty() { "" } else { "; " };
     call.capture.note = format!("{NOTE}{between}{}", call.capture.note);
     if is_brief {
-        (call.verdict, call.last_ns) = (None, call.last_ns.saturating_sub(1));
+        (call.verdict, call.last_ns) = (None, call.start_ns.saturating_sub(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_without_media_gives_way_to_any_that_has_it() {
+        let whole = Call { start_ns: 10, last_ns: 50, ..Call::default() };
+        let mut brief = Call { last_ns: 70, ..whole.clone() };
+        note(&mut brief, true);
+        assert!(brief.last_ns < whole.last_ns && brief.last_ns < whole.start_ns);
+        assert_eq!(brief.capture.note, NOTE);
+        let mut told = whole.clone();
+        told.capture.note = "cut".to_owned();
+        note(&mut told, false);
+        assert_eq!((told.last_ns, told.capture.note), (50, format!("{NOTE}; cut")));
     }
 }
