@@ -1,5 +1,5 @@
-//! Whether a data folder is still the one that a command began with. Who moves it away meanwhile and puts another one in
-//! its place, a backup perhaps, gets what was found of both under one name.
+//! Whether a data folder is still the one that a command began with. Who moves it away meanwhile and puts another one
+//! in its place, a backup perhaps, gets what was found of both under one name.
 
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;

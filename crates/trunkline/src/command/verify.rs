@@ -20,8 +20,8 @@ use trunkline_kit::exit::Exit;
     trunkline verify                                  indexes, logs, pages of databases, heads\n  \
     trunkline verify --deep                           also each packet and each row, by their checksums\n  \
     trunkline verify --deep --json | jq 'select(.outcome != \"whole\")'\n\n\
-    Exit codes: 0 all that was checked is whole, 1 the folder cannot be read, 3 a file is damaged or cannot be read, or\nthe folder \
-    was exchanged for another one meanwhile."
+    Exit codes: 0 all that was checked is whole, 1 the folder cannot be read, 3 a file is damaged or cannot be read, \
+    or\nthe folder was exchanged for another one meanwhile."
 )]
 pub struct Verify {
     #[command(flatten)]

@@ -106,8 +106,8 @@ struct Reading {
 }
 
 impl Known {
-    /// Of the log of a data folder as it is now, for so many files that are read; `names` are those of the recorder that
-    /// goes on writing there.
+    /// Of the log of a data folder as it is now, for so many files that are read; `names` are those of the recorder
+    /// that goes on writing there.
     ///
     /// # Errors
     /// It cannot be listed.

@@ -59,7 +59,7 @@ impl Log {
     /// Looks what there is to recover, before the live capture begins; says in the log what it is. None: nothing.
     ///
     /// # Errors
-    /// So many calls were up at the last checkpoint, and the packet log has nothing of their time: it was deleted since.
+    /// So many calls were up at the last checkpoint, and the packet log has nothing of their time: it was deleted.
     pub fn find(data: &std::path::Path, bound: Duration, flush: Duration, since_ns: i64) -> Result<Option<Log>, u64> {
         let back = |ns: i64| (ns.saturating_sub(nanoseconds(bound)), bound);
         let found = Checkpoint::load(data);
@@ -223,8 +223,8 @@ impl Reader {
         Some(())
     }
 
-    /// Says that the log ends later than the capture begins: a second half whose time lies before that of its first half
-    /// is no part of it for whoever reads by the times.
+    /// Says that the log ends later than the capture begins: a second half whose time lies before that of its first
+    /// half is no part of it for whoever reads by the times.
     fn tell_of_the_clock(&self, found: &Seen) {
         let ends_ns = found.calls.values().map(|call| call.last_ns).max().unwrap_or(i64::MIN);
         let back_ns = ends_ns.saturating_sub(self.log.since_ns);

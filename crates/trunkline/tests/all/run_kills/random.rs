@@ -1,7 +1,8 @@
 //! A run is killed at random moments while a world is replayed at 20 times its pace.
 //!
-//! 500 kills are twenty pieces, each with a data folder of its own; every fifth has calls of half an hour. `KILL_PIECES`
-//! chooses some of them, as `0..5` or `4..5`; `KILL_FOLDER` keeps the data folder of a piece that is not as it should be.
+//! 500 kills are twenty pieces, each with a data folder of its own; every fifth has calls of half an hour.
+//! `KILL_PIECES` chooses some of them, as `0..5` or `4..5`; `KILL_FOLDER` keeps the data folder of a piece that is not
+//! as it should be.
 //!
 //! `cargo test -p trunkline --test all five_hundred_random -- --ignored --nocapture`
 

@@ -57,7 +57,8 @@ fn read_so_far() -> (u64, u64) {
     (of("syscr:"), of("rchar:"))
 }
 
-/// Commands over one day's range: a list, searches for a number and a Call-ID, a summary, a statement. The calls listed.
+/// Commands over one day's range: a list, searches for a number and a Call-ID, a summary, a statement. How many calls
+/// were listed.
 fn commands(folder: &std::path::Path, day: i64) -> usize {
     let store = Sqlite::open(folder, Access::Read).unwrap();
     let (from_ns, to_ns) = (DAY + day * DAY_NS, DAY + (day + 1) * DAY_NS);
