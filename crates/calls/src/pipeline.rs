@@ -114,8 +114,9 @@ struct Reader<'a> {
 }
 
 /// Sees every packet in order, with what it turned out to be, before anything is made of it; it may set where the
-/// packet's record lies (`file` and `offset`), as a recorder does. Then decoding is one batch after the other.
-pub type Tap<'a> = Box<dyn FnMut(&mut Packet, &[u8], &Decoded, Class) + Send + 'a>;
+/// packet's record lies (`file` and `offset`), as a recorder does, and says whether anything is made of it at all. Then
+/// decoding is one batch after the other.
+pub type Tap<'a> = Box<dyn FnMut(&mut Packet, &[u8], &Decoded, Class) -> bool + Send + 'a>;
 
 /// The reading of some files.
 pub struct Pipeline<'a> {
@@ -246,7 +247,7 @@ impl<'a> Pipeline<'a> {
         };
         self.wake.notify_all();
         if !is_decoded {
-            work.decode(self.threads, |_, _, _, _| {});
+            work.decode(self.threads, |_, _, _, _| true);
         }
         work.steady();
         let lanes = Mutex::new((0..self.threads).map(|_| None).collect());
@@ -458,7 +459,7 @@ impl Work {
     }
 
     /// Decodes the batch's packets and sorts them by what they are for.
-    fn decode(&mut self, lanes: usize, mut tap: impl FnMut(&mut Packet, &[u8], &Decoded, Class)) {
+    fn decode(&mut self, lanes: usize, mut tap: impl FnMut(&mut Packet, &[u8], &Decoded, Class) -> bool) {
         self.signalling.clear();
         self.rtcp.clear();
         self.media.resize_with(lanes, Vec::new);
@@ -471,8 +472,11 @@ impl Work {
             let decoded = trunkline_wire::decode(packet.link, octets);
             self.counters.see(&decoded);
             let class = classify(&decoded, octets);
-            let aside = self.unread.see(&packet, class, &decoded, octets);
-            tap(&mut packet, octets, &decoded, class);
+            let seen = packet;
+            if !tap(&mut packet, octets, &decoded, class) {
+                continue;
+            }
+            let aside = self.unread.see(&seen, class, &decoded, octets);
             match (class, decoded) {
                 (Class::Rtp, Decoded::Udp(datagram)) => {
                     self.media[lane_of(&datagram, lanes)].push(MediaItem { packet: at as u32, datagram });

@@ -25,6 +25,7 @@ mod processor;
 mod retention;
 mod rights;
 mod run;
+mod same_folder;
 mod search;
 mod selection;
 mod show;

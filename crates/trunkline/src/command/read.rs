@@ -17,7 +17,7 @@ use crate::show::report::{Report, report};
 use crate::show::{figure, table};
 use crate::stop::Stop;
 use crate::terminal::Terminal;
-use known::Known;
+use known::{Came, Known};
 use parts::Parts;
 use rustix::fs::{FlockOperation, flock};
 use std::io::Write;
@@ -117,7 +117,7 @@ impl Read {
         for note in opened.notes {
             let _ = writeln!(std::io::stderr(), "trunkline: packet log: {note}");
         }
-        let mut known = Known::of(&self.data.path, recorder.segments()).map_err(|e| failed(&e))?;
+        let mut known = Known::of(&self.data.path, self.files.len(), recorder.segments()).map_err(|e| failed(&e))?;
         let mut log = recorder.lane(0, "");
         let names = Arc::new(LiveNames::of_segments(&recorder));
         let tap: Tap<'_> = Box::new(|packet, octets, decoded, look| {
@@ -125,13 +125,22 @@ impl Read {
                 log.tick(packet.at_ns);
                 wait_for_disk(&recorder);
             }
-            match known.take(packet, octets) {
-                Some(place) => (packet.file, packet.offset) = place,
-                None => lane::record(Some(&mut log), packet, octets, decoded, lane::class_of(look, decoded)),
+            let came = known.take(packet, octets);
+            match came {
+                Came::Known(place) | Came::Copy(place) => (packet.file, packet.offset) = place,
+                Came::New => {
+                    lane::record(Some(&mut log), packet, octets, decoded, lane::class_of(look, decoded));
+                    if packet.file != lane::NOWHERE {
+                        known.wrote((packet.file, packet.offset));
+                    }
+                }
             }
+            // Calls are those of the log, in which it is once.
+            !matches!(came, Came::Copy(_))
         });
         let read = job::read_tapped(options, sink, progress, tap, names);
-        tell_known(known.found);
+        tell_known(known.found, "in the packet log already");
+        tell_known(known.copies, "in another of these captures as well: written and analysed once");
         log.finish();
         let refused = log.not_recorded();
         drop(log);
@@ -229,11 +238,11 @@ fn only_writer(data: &Path) -> Result<std::fs::File, Failure> {
     Ok(file)
 }
 
-/// Says how many packets were not written a second time.
-fn tell_known(packets: u64) {
+/// Says how many packets were not written a second time, and why.
+fn tell_known(packets: u64, why: &str) {
     if packets > 0 {
         let what = figure::of(packets, "packet is", "packets are");
-        let _ = writeln!(std::io::stderr(), "trunkline: {what} in the packet log already");
+        let _ = writeln!(std::io::stderr(), "trunkline: {what} {why}");
     }
 }
 

@@ -4,6 +4,7 @@ use crate::cli::DataFolder;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::rights;
+use crate::same_folder::SameFolder;
 use crate::show::figure;
 use crate::verify::mendable_logs;
 use serde_json::{Value, json};
@@ -61,6 +62,7 @@ impl Repair {
     /// There is no such folder; root cannot go on as its owner.
     pub fn run(&self) -> Result<Exit, Failure> {
         let data = &self.data.path;
+        let same = SameFolder::of(data);
         let logs = mendable_logs(data, &PARTS);
         let logs = logs.map_err(|e| Failure::Failed(format!("{}: {e}", data.display())))?;
         if !self.dry_run {
@@ -82,7 +84,7 @@ impl Repair {
             writeln!(out, "{}: there is no log of graphs or alerts", data.display())?;
         }
         out.flush()?;
-        Ok(if left || damaged && self.dry_run { Exit::Degraded } else { Exit::Done })
+        Ok(if left | same.is_replaced() || damaged && self.dry_run { Exit::Degraded } else { Exit::Done })
     }
 
     fn mend(&self, folder: &Path) -> Result<Found, String> {

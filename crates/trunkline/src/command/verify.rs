@@ -4,6 +4,7 @@ use crate::bar::Bar;
 use crate::cli::DataFolder;
 use crate::failure::Failure;
 use crate::output::stdout;
+use crate::same_folder::SameFolder;
 use crate::show::{figure, text};
 use crate::verify::{Item, Outcome, files};
 use serde_json::json;
@@ -19,7 +20,8 @@ use trunkline_kit::exit::Exit;
     trunkline verify                                  indexes, logs, pages of databases, heads\n  \
     trunkline verify --deep                           also each packet and each row, by their checksums\n  \
     trunkline verify --deep --json | jq 'select(.outcome != \"whole\")'\n\n\
-    Exit codes: 0 all that was checked is whole, 1 the folder cannot be read, 3 a file is damaged or cannot be read."
+    Exit codes: 0 all that was checked is whole, 1 the folder cannot be read, 3 a file is damaged or cannot be read, \
+    or\nthe folder was exchanged for another one meanwhile."
 )]
 pub struct Verify {
     #[command(flatten)]
@@ -40,6 +42,7 @@ impl Verify {
     pub fn run(&self) -> Result<Exit, Failure> {
         // Recording goes first.
         trunkline_spool::idle();
+        let folder = SameFolder::of(&self.data.path);
         let files =
             files(&self.data.path).map_err(|e| Failure::Failed(format!("{}: {e}", self.data.path.display())))?;
         let total: u64 = files.iter().map(|file| file.octets).sum();
@@ -70,7 +73,8 @@ impl Verify {
             )?;
         }
         out.flush()?;
-        Ok(if damaged + unreadable == 0 { Exit::Done } else { Exit::Degraded })
+        let is_replaced = folder.is_replaced();
+        Ok(if damaged + unreadable == 0 && !is_replaced { Exit::Done } else { Exit::Degraded })
     }
 }
 

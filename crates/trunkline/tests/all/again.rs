@@ -175,6 +175,55 @@ fn a_recording_that_was_interrupted_goes_on_where_it_ended() {
     assert_eq!(one.len(), other.len(), "{}", differences(&one, &other));
 }
 
+/// Rows without the numbers of packets, which are those of the reading: it counts what both of two captures hold.
+fn without_numbers(rows: &[String]) -> Vec<String> {
+    fn strip(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::Object(members) => {
+                members.retain(|key, _| !["packet_first", "packet_last", "verdict_packets"].contains(&key.as_str()));
+                members.values_mut().for_each(strip);
+            }
+            serde_json::Value::Array(values) => values.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let of = |row: &String| {
+        let mut row = serde_json::from_str(row).unwrap();
+        strip(&mut row);
+        row.to_string()
+    };
+    rows.iter().map(of).collect()
+}
+
+/// What captures of one command have in common is in the log once, and their calls are those of one of them.
+#[test]
+fn copies_in_one_command_add_neither_packets_nor_rows() {
+    let captures = captures();
+    let (once, twice) = (captures.store("once"), captures.store("twice"));
+    let copy = captures.store("copy.pcap");
+    std::fs::copy(&captures.whole, &copy).unwrap();
+    let both = |data: &Path| {
+        let words = ["read", "--record", "--json", text(&captures.whole), text(&copy), "--data", text(data)];
+        let done = trunkline(&words);
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(0), "{said}");
+        said
+    };
+    record(&captures.whole, &once, 0);
+    let (packets, rows) = (recorded(&once), without_numbers(&shown(&once)));
+    let said = both(&twice);
+    assert_eq!(recorded(&twice), packets);
+    assert!(said.contains("are in another of these captures as well"), "{said}");
+    let after = without_numbers(&shown(&twice));
+    assert!(after == rows, "{}", differences(&after, &rows));
+    // Both of them, of a log that has the one.
+    let said = both(&once);
+    assert!(said.contains("in the packet log already") && said.contains("in another of these captures"), "{said}");
+    assert_eq!(recorded(&once), packets);
+    let after = without_numbers(&shown(&once));
+    assert!(after == rows, "{}", differences(&after, &rows));
+}
+
 /// A part of a capture that was read: rotated files, a span that was extracted. Calls and streams that it begins in the
 /// midst of are in the store as a whole.
 #[test]

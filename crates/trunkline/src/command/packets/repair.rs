@@ -3,6 +3,7 @@
 use crate::command::packet_log::{Part, has_log};
 use crate::failure::Failure;
 use crate::output::stdout;
+use crate::same_folder::SameFolder;
 use crate::show::figure;
 use crate::terminal::Terminal;
 use serde_json::json;
@@ -15,6 +16,7 @@ use trunkline_record::job::{FOLDER, KINDS, SegmentFile, Volumes, index_file, rep
 pub fn run(part: &Part, json: bool, terminal: &Terminal) -> Result<Exit, Failure> {
     let mut out = stdout();
     let mut left = false;
+    let folders: Vec<_> = part.data.iter().map(|data| SameFolder::of(data)).collect();
     let mut say = |path: &Path, what: &str| -> std::io::Result<()> {
         if json {
             writeln!(out, "{}", json!({"path": path.to_string_lossy(), "what": what}))
@@ -57,7 +59,8 @@ pub fn run(part: &Part, json: bool, terminal: &Terminal) -> Result<Exit, Failure
         writeln!(out, "{text}")?;
     }
     out.flush()?;
-    Ok(if left { Exit::Degraded } else { Exit::Done })
+    let is_replaced = folders.iter().any(SameFolder::is_replaced);
+    Ok(if left || is_replaced { Exit::Degraded } else { Exit::Done })
 }
 
 /// The volumes of a data folder. A note of them that is damaged is put aside, and what it still names noted anew:

@@ -1,9 +1,10 @@
 //! Packets of a capture that the packet log has already: they are not written again, and rows name the place that they
-//! have. So a capture that is recorded twice, or once more after it was interrupted, is in the log once.
+//! have. So a capture that is recorded twice, or once more after it was interrupted, is in the log once, and so is what
+//! captures of one command have in common: copies, parts that overlap.
 //!
 //! A packet is known by its time in microseconds, which many programs keep no finer, its length on the wire and its
-//! octets. Capture and log both go on in time, so that a
-//! few seconds of the log in memory are enough. A packet that the log has once and the capture twice is written once.
+//! octets. Capture and log both go on in time, so that a few seconds of the log in memory are enough. A capture that
+//! holds a packet twice has two: the n-th of a file is the n-th of the log, whatever other files hold.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -44,11 +45,55 @@ pub struct Known {
     opened_ns: i64,
     /// Time is read from here on.
     since_ns: i64,
-    remembered: HashMap<Print, VecDeque<Place>>,
+    remembered: HashMap<Print, Held>,
     order: VecDeque<Print>,
     returns: u32,
-    /// Packets that were found.
+    /// More than one file is read: what is written may come once more.
+    is_many: bool,
+    /// The packet that came last, where it is to be written and may come once more.
+    written: Option<Print>,
+    /// Packets that were in the log before.
     pub found: u64,
+    /// Packets of which another file had the same.
+    pub copies: u64,
+}
+
+/// Equal packets.
+#[derive(Debug, Default)]
+struct Held {
+    /// Where they lie in the log.
+    places: Vec<Place>,
+    /// How many of them each file had.
+    came: Vec<(u32, usize)>,
+}
+
+/// What a packet turns out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Came {
+    /// The log does not have it.
+    New,
+    /// The log had it before, there.
+    Known(Place),
+    /// Another file of the command had it, and the log has it there.
+    Copy(Place),
+}
+
+impl Held {
+    /// What one more of a file is.
+    fn take(&mut self, file: u32) -> Came {
+        let at = self.came.iter().position(|(other, _)| *other == file).unwrap_or_else(|| {
+            self.came.push((file, 0));
+            self.came.len() - 1
+        });
+        self.came[at].1 += 1;
+        let number = self.came[at].1;
+        let is_copy = self.came.iter().any(|(other, count)| *other != file && *count >= number);
+        match self.places.get(number - 1) {
+            None => Came::New,
+            Some(place) if is_copy => Came::Copy(*place),
+            Some(place) => Came::Known(*place),
+        }
+    }
 }
 
 /// Some segments, merged by time.
@@ -61,11 +106,12 @@ struct Reading {
 }
 
 impl Known {
-    /// Of the log of a data folder as it is now; `names` are those of the recorder that goes on writing there.
+    /// Of the log of a data folder as it is now, for so many files that are read; `names` are those of the recorder
+    /// that goes on writing there.
     ///
     /// # Errors
     /// It cannot be listed.
-    pub fn of(data: &Path, names: Arc<Segments>) -> std::io::Result<Known> {
+    pub fn of(data: &Path, files: usize, names: Arc<Segments>) -> std::io::Result<Known> {
         let mut segments = list(data, 0, &Wish { span: Span::ALL, classes: Class::ALL.to_vec() })?;
         segments.retain(|segment| !segment.growing);
         segments.sort_by_key(|segment| segment.begins_ns);
@@ -78,14 +124,18 @@ impl Known {
             remembered: HashMap::new(),
             order: VecDeque::new(),
             returns: 0,
+            is_many: files > 1,
+            written: None,
             found: 0,
+            copies: 0,
         })
     }
 
-    /// Where the log has a packet, if it has; each place is given once.
-    pub fn take(&mut self, packet: &Packet, octets: &[u8]) -> Option<Place> {
-        if self.segments.is_empty() {
-            return None;
+    /// Takes the next packet of the files.
+    pub fn take(&mut self, packet: &Packet, octets: &[u8]) -> Came {
+        self.written = None;
+        if self.segments.is_empty() && !self.is_many {
+            return Came::New;
         }
         let at_ns = packet.at_ns;
         let is_back = at_ns < self.since_ns && self.since_ns < i64::MAX && self.returns < RETURNS_MAX;
@@ -95,13 +145,38 @@ impl Known {
         }
         self.read_until(at_ns.saturating_add(AHEAD_NS));
         self.forget(at_ns.saturating_sub(BEHIND_NS));
-        if self.remembered.is_empty() {
-            return None;
+        if self.remembered.is_empty() && !self.is_many {
+            return Came::New;
         }
-        let places = self.remembered.get_mut(&(at_ns.div_euclid(1000), packet.wire, fnv1a(octets)))?;
-        let place = places.pop_front();
-        self.found += u64::from(place.is_some());
-        place
+        let print = (at_ns.div_euclid(1000), packet.wire, fnv1a(octets));
+        let came = match self.is_many {
+            true => self.held(print).take(packet.file),
+            false => self.remembered.get_mut(&print).map_or(Came::New, |held| held.take(packet.file)),
+        };
+        match came {
+            Came::New => self.written = self.is_many.then_some(print),
+            Came::Known(_) => self.found += 1,
+            Came::Copy(_) => self.copies += 1,
+        }
+        came
+    }
+
+    /// The packet that came last was written there.
+    pub fn wrote(&mut self, place: Place) {
+        if let Some(print) = self.written.take() {
+            self.remember(print, place);
+        }
+    }
+
+    fn remember(&mut self, print: Print, place: Place) {
+        self.held(print).places.push(place);
+    }
+
+    fn held(&mut self, print: Print) -> &mut Held {
+        self.remembered.entry(print).or_insert_with(|| {
+            self.order.push_back(print);
+            Held::default()
+        })
     }
 
     /// Reads from a time on, anew.
@@ -159,8 +234,7 @@ impl Known {
             }
             let print = (packet.at_ns.div_euclid(1000), packet.wire, fnv1a(reading.batch.octets_of(packet)));
             let number = reading.numbers.get(packet.file as usize).copied().unwrap_or_default();
-            self.remembered.entry(print).or_default().push_back((number, packet.offset));
-            self.order.push_back(print);
+            self.remember(print, (number, packet.offset));
         }
     }
 
@@ -172,12 +246,26 @@ impl Known {
                 return;
             }
             self.order.pop_front();
+            self.remembered.remove(&print);
             if print.0 < before_us {
-                self.remembered.remove(&print);
                 self.since_ns = self.since_ns.max(before_ns);
-            } else if self.remembered.get_mut(&print).is_some_and(|places| places.pop_front().is_none()) {
-                self.remembered.remove(&print);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of files that hold a packet once or twice, and a log that has it once already.
+    #[test]
+    fn the_nth_of_a_file_is_the_nth_of_the_log() {
+        let mut held = Held { places: vec![(7, 100)], came: Vec::new() };
+        assert_eq!(held.take(0), Came::Known((7, 100)));
+        assert_eq!(held.take(1), Came::Copy((7, 100)));
+        assert_eq!(held.take(0), Came::New);
+        held.places.push((9, 200));
+        assert_eq!((held.take(1), held.take(1)), (Came::Copy((9, 200)), Came::New));
     }
 }

@@ -201,7 +201,7 @@ mod tests {
     fn calls_that_recovery_waits_for_are_in_it_until_they_are_read() {
         let now_ns = SINCE + 100 * SECOND;
         let (old, id) = (SINCE - 5_000 * SECOND, Id::derive(SINCE, b"a call"));
-        let call = Followed { start_ns: old, last_ns: SINCE, joined: Some(id), is_up: true, is_answered: true };
+        let call = Followed { start_ns: old, last_ns: SINCE, joined: Some(id), is_up: true, ..Followed::default() };
         let mut state = State::default();
         state.follow("a".to_owned(), call);
         state.report.phase = Phase::Following;

@@ -5,7 +5,7 @@
 //! calls are recovered: they may be the second halves of streams. What waits is in the packet log, and the checkpoint
 //! lies before it, so that a program that ends meanwhile loses none of it.
 
-use super::state::{Phase, Recovery, State, media_of};
+use super::state::{Phase, Recovery};
 use crate::run::rows::RowsOut;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl LiveRows {
             }
         }
         recovery.change(|state| {
-            rows.calls.retain(|call| {
+            rows.calls.retain_mut(|call| {
                 let is_half = state.takes(call);
                 for stream in &call.streams {
                     let held = intervals.remove(&stream.id).unwrap_or_default();
@@ -85,7 +85,7 @@ impl LiveRows {
         let state = recovery.lock();
         for stream in self.streams.drain(..) {
             let intervals = self.intervals.remove(&stream.id).unwrap_or_default();
-            if !is_half(&state, &stream) {
+            if !state.has_whole(&stream) {
                 rows.intervals.extend(intervals);
                 rows.streams.push(stream);
             }
@@ -140,8 +140,8 @@ impl Sink for LiveRows {
         let mut rows = rows;
         if phase == Phase::Done {
             self.recovery.change(|state| {
-                rows.calls.retain(|call| !state.takes(call));
-                rows.streams.retain(|stream| !is_half(state, stream));
+                rows.calls.retain_mut(|call| !state.takes(call));
+                rows.streams.retain(|stream| !state.has_whole(stream));
             });
         }
         self.out.rows(rows)
@@ -164,8 +164,4 @@ impl Drop for LiveRows {
             let _ = self.out.rows(rows);
         }
     }
-}
-
-fn is_half(state: &State, stream: &Stream) -> bool {
-    stream.first_ns <= state.until_ns && state.media.contains(&media_of(stream))
 }

@@ -54,8 +54,8 @@ impl Keep {
 pub struct Seen {
     /// Calls by their Call-ID; where there are several, one that is up, or the last.
     pub calls: HashMap<String, Followed>,
-    /// Media of these.
-    pub media: HashSet<Media>,
+    /// Media of these, and when it begins.
+    pub media: HashMap<Media, i64>,
     /// Rows of calls.
     pub rows: u64,
     /// Rows beyond the limits.
@@ -96,6 +96,7 @@ pub fn read(
         if packet.number % LOOK_PACKETS == 0 {
             pause();
         }
+        true
     });
     let summary = job::read_tapped(&options, &mut sink, progress, tap, Arc::new(names))?;
     Ok((summary, sink.seen))
@@ -166,7 +167,10 @@ impl Recovered<'_> {
 
     fn see(&mut self, call: &Call) {
         self.seen.rows += 1;
-        self.seen.media.extend(call.streams.iter().map(media_of));
+        for stream in &call.streams {
+            let first_ns = self.seen.media.entry(media_of(stream)).or_insert(stream.first_ns);
+            *first_ns = stream.first_ns.min(*first_ns);
+        }
         let followed = Followed::of(call);
         let order = |call: &Followed| (call.is_up, call.last_ns);
         let seen = self.seen.calls.entry(call.sip_call_id.clone()).or_insert(followed);
@@ -176,12 +180,31 @@ impl Recovered<'_> {
     }
 }
 
-/// Says in a call how its row came to be. Without its media it says nothing about how the call was, and is a little
-/// older than the row that does, so that the store takes that one in its place.
+/// Says in a call how its row came to be. Without its media it says nothing about how the call was, and is older than
+/// any row that does, so that the store takes that one in its place. A nanosecond would not do: a reading of signalling
+/// alone may find a message behind a hole of a TCP connection that the other one does not.
 fn note(call: &mut Call, is_brief: bool) {
     let between = if call.capture.note.is_empty() { "" } else { "; " };
     call.capture.note = format!("{NOTE}{between}{}", call.capture.note);
     if is_brief {
-        (call.verdict, call.last_ns) = (None, call.last_ns.saturating_sub(1));
+        (call.verdict, call.last_ns) = (None, call.start_ns.saturating_sub(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_without_media_gives_way_to_any_that_has_it() {
+        let whole = Call { start_ns: 10, last_ns: 50, ..Call::default() };
+        let mut brief = Call { last_ns: 70, ..whole.clone() };
+        note(&mut brief, true);
+        assert!(brief.last_ns < whole.last_ns && brief.last_ns < whole.start_ns);
+        assert_eq!(brief.capture.note, NOTE);
+        let mut told = whole.clone();
+        told.capture.note = "cut".to_owned();
+        note(&mut told, false);
+        assert_eq!((told.last_ns, told.capture.note), (50, format!("{NOTE}; cut")));
     }
 }

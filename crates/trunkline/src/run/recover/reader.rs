@@ -2,7 +2,7 @@
 
 use super::checkpoint::{Checkpoint, Found};
 use super::pass::{self, Keep, Seen};
-use super::state::{Phase, Recovery, State};
+use super::state::{Followed, Phase, Recovery, State};
 use crate::run::engine::Shared;
 use crate::run::now_ns;
 use crate::run::rows::RowsOut;
@@ -57,35 +57,55 @@ pub struct Log {
 
 impl Log {
     /// Looks what there is to recover, before the live capture begins; says in the log what it is. None: nothing.
-    pub fn find(data: &std::path::Path, bound: Duration, flush: Duration, since_ns: i64) -> Option<Log> {
+    ///
+    /// # Errors
+    /// So many calls were up at the last checkpoint, and the packet log has nothing of their time: it was deleted.
+    pub fn find(data: &std::path::Path, bound: Duration, flush: Duration, since_ns: i64) -> Result<Option<Log>, u64> {
         let back = |ns: i64| (ns.saturating_sub(nanoseconds(bound)), bound);
-        let checkpoint = match Checkpoint::load(data) {
-            Found::Nothing => blind(data, back(since_ns), "it is gone, or never was")?,
+        let found = Checkpoint::load(data);
+        let open = if let Found::Whole(found) = &found { found.open } else { 0 };
+        let checkpoint = match found {
+            Found::Nothing => blind(data, Some(back(since_ns)), "it is gone, or never was"),
             Found::Whole(found) if found.at_ns.max(found.from_ns) > since_ns.saturating_add(AHEAD_NS) => {
-                blind(data, back(newest_ns(data)?), "it is of a later time than now: the clock was set back")?
+                let why = "it is of a later time than now: the clock was set back";
+                blind(data, newest_ns(data).map(back), why)
             }
-            Found::Whole(found) if found.ended && found.open == 0 => return None,
-            Found::Whole(found) => within(found, bound, since_ns),
-            Found::Damaged(why) => blind(data, back(newest_ns(data)?), &why)?,
+            Found::Whole(found) if found.ended && found.open == 0 => return Ok(None),
+            Found::Whole(found) => Some(within(found, bound, since_ns)),
+            Found::Damaged(why) => blind(data, newest_ns(data).map(back), &why),
         };
+        let Some(checkpoint) = checkpoint else { return gone(open) };
         let listed = match pass::segments(data, checkpoint.from_ns.saturating_sub(BEFORE_NS), &Class::ALL) {
             Ok(listed) => listed,
             Err(error) => {
                 tracing::error!("recovery: the packet log cannot be listed: {error}");
-                return None;
+                return Ok(None);
             }
         };
         if listed.is_empty() {
-            return None;
+            return gone(open);
         }
         let before = listed.iter().map(name).collect();
-        Some(Log { data: data.to_path_buf(), checkpoint, before, since_ns, bound, flush })
+        Ok(Some(Log { data: data.to_path_buf(), checkpoint, before, since_ns, bound, flush }))
     }
 
     /// From when on calls are recovered.
     pub fn begins_ns(&self) -> i64 {
         self.checkpoint.from_ns
     }
+}
+
+/// Nothing of the packet log is left of the time of so many calls that were up.
+fn gone(open: u64) -> Result<Option<Log>, u64> {
+    if open == 0 {
+        return Ok(None);
+    }
+    let calls = figure::of(open, "call was", "calls were");
+    tracing::error!(
+        "recovery: {calls} up at the last checkpoint, and the packet log has nothing of that time any more (deleted \
+         where the disk had no room, or removed): what they were before the start is lost"
+    );
+    Err(open)
 }
 
 /// A checkpoint that goes back no further than `bound` before it was written: however long nothing ran since, the log
@@ -107,7 +127,8 @@ fn within(mut checkpoint: Checkpoint, bound: Duration, since_ns: i64) -> Checkpo
 }
 
 /// What stands for a checkpoint that says nothing, which is told: all of the packet log from then on, if there is any.
-fn blind(data: &std::path::Path, (from_ns, bound): (i64, Duration), why: &str) -> Option<Checkpoint> {
+fn blind(data: &std::path::Path, back: Option<(i64, Duration)>, why: &str) -> Option<Checkpoint> {
+    let (from_ns, bound) = back?;
     let has_log = pass::segments(data, from_ns, &Class::ALL).is_ok_and(|listed| !listed.is_empty());
     if has_log {
         let (path, bound) = (super::checkpoint::path(data), span(bound));
@@ -183,6 +204,7 @@ impl Reader {
         };
         let (brief, whole) = (keep(true), keep(false));
         let found = self.pass(&brief, &[Class::Sip, Class::Other])?;
+        self.tell_of_the_clock(&found);
         let up = self.recovery.change(|state| {
             let up = follow_all(state, &found);
             (state.until_ns, state.report.phase) = (i64::MAX, Phase::Reading);
@@ -194,11 +216,27 @@ impl Reader {
         self.recovery.change(|state| {
             follow_all(state, &found);
             state.report.counted.calls += found.rows;
-            found.media.iter().for_each(|media| state.know(*media));
+            found.media.iter().for_each(|(media, first_ns)| state.know(*media, *first_ns));
             state.report.phase = Phase::Following;
         });
         tracing::info!("recovery: media read: {} of calls", figure::of(found.rows, "row", "rows"));
         Some(())
+    }
+
+    /// Says that the log ends later than the capture begins: a second half whose time lies before that of its first
+    /// half is no part of it for whoever reads by the times.
+    fn tell_of_the_clock(&self, found: &Seen) {
+        let ends_ns = found.calls.values().map(|call| call.last_ns).max().unwrap_or(i64::MIN);
+        let back_ns = ends_ns.saturating_sub(self.log.since_ns);
+        if back_ns <= AHEAD_NS {
+            return;
+        }
+        self.recovery.change(|state| state.report.counted.set_back += 1);
+        tracing::warn!(
+            "recovery: the clock was set back by {} or more between two runs: calls that went on over it and began \
+             later than their second half have a row for each half",
+            figure::duration(back_ns)
+        );
     }
 
     /// Reads calls that went on when they have ended; false if it was stopped meanwhile.
@@ -231,17 +269,29 @@ impl Reader {
     /// Gives up what has waited too long; whether anything is waited for or to be read, and whether there is to read.
     fn look(&self) -> (bool, bool) {
         let elapsed = self.begun.elapsed();
-        self.recovery.change(|state| {
+        let mut late = 0;
+        let looked = self.recovery.change(|state| {
             if elapsed >= UNANSWERED {
-                state.followed.values_mut().filter(|call| !call.is_answered).for_each(|call| call.is_up = false);
+                let waiting = state.followed.values_mut().filter(|call| call.is_up && !call.is_answered);
+                waiting.for_each(Followed::give_up);
             }
             if elapsed >= self.log.bound {
-                let up = state.followed.iter().filter(|(_, call)| call.is_up).map(|(id, _)| id.clone());
-                let up: Vec<String> = up.collect();
+                let up = state.followed.iter().filter(|(id, call)| call.is_up && !state.ended.contains(*id));
+                let up: Vec<String> = up.map(|(id, _)| id.clone()).collect();
+                late = up.len() as u64;
                 state.ended.extend(up);
             }
             (state.pending().next().is_some(), !state.ended.is_empty())
-        })
+        });
+        if late > 0 {
+            tracing::warn!(
+                "recovery: {} still up after calls.recover ({}): not waited for any longer, the rest of each is a row \
+                 of its own",
+                figure::of(late, "call is", "calls are"),
+                span(self.log.bound)
+            );
+        }
+        looked
     }
 
     /// Reads the calls that have ended, from the first one's beginning to what is on the disk now.
@@ -257,12 +307,13 @@ impl Reader {
         let found = self.read_all(files, &keep, &Class::ALL)?;
         self.recovery.change(|state| {
             state.report.counted.calls += found.rows;
-            found.media.iter().for_each(|media| state.know(*media));
+            found.media.iter().for_each(|(media, first_ns)| state.know(*media, *first_ns));
             for id in only.keys() {
                 state.ended.remove(id);
-                let last_ns = found.calls.get(id).map_or(i64::MIN, |call| call.last_ns);
+                let whole = found.calls.get(id);
                 if let Some(call) = state.followed.get_mut(id) {
-                    (call.is_up, call.last_ns) = (false, call.last_ns.max(last_ns));
+                    (call.is_up, call.is_given_up) = (false, whole.is_some_and(|whole| whole.is_up));
+                    call.last_ns = call.last_ns.max(whole.map_or(i64::MIN, |whole| whole.last_ns));
                 }
             }
         });
@@ -443,10 +494,14 @@ mod tests {
     fn without_a_packet_log_a_checkpoint_that_says_nothing_is_no_matter() {
         let data = tempfile::tempdir().unwrap();
         let find = |since_ns| Log::find(data.path(), Duration::from_secs(600), Duration::from_secs(1), since_ns);
-        assert!(find(MINUTE).is_none());
-        Checkpoint { at_ns: 100 * MINUTE, from_ns: 99 * MINUTE, open: 1, ..Checkpoint::default() }
-            .store(data.path())
-            .unwrap();
-        assert!(find(MINUTE).is_none());
+        assert!(find(MINUTE).is_ok_and(|log| log.is_none()));
+        let checkpoint = Checkpoint { at_ns: 100 * MINUTE, from_ns: 99 * MINUTE, ..Checkpoint::default() };
+        checkpoint.store(data.path()).unwrap();
+        assert!(find(MINUTE).is_ok_and(|log| log.is_none()));
+        assert!(find(101 * MINUTE).is_ok_and(|log| log.is_none()));
+        // Calls were up, which the log alone knows.
+        Checkpoint { open: 7, ..checkpoint }.store(data.path()).unwrap();
+        assert_eq!(find(101 * MINUTE).err(), Some(7));
+        assert_eq!(find(MINUTE).err(), Some(7));
     }
 }

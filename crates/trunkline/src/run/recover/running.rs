@@ -40,8 +40,11 @@ impl Prepared {
             return None;
         }
         let data = settings.data.folder.clone();
-        let log = Log::find(&data, settings.calls.recover, settings.record.flush, since_ns);
         let recovery = Arc::new(Recovery::default());
+        let log = Log::find(&data, settings.calls.recover, settings.record.flush, since_ns).unwrap_or_else(|gone| {
+            recovery.change(|state| state.report.counted.gone += gone);
+            None
+        });
         if let Some(log) = &log {
             recovery.change(|state| (state.report.phase, state.report.from_ns) = (Phase::Finding, log.begins_ns()));
         }

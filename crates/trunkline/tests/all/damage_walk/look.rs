@@ -1,6 +1,6 @@
 //! What is seen of a damaged folder: by `trunkline verify --deep`, by a run on it, and of what was acknowledged.
 
-use super::world::World;
+use super::world::{ALERTS, RULES, World};
 use crate::eventually::PATIENCE;
 use crate::wire::text;
 use serde_json::Value;
@@ -62,10 +62,14 @@ pub fn run(world: &World) -> Seen {
     let mut running = world.start();
     let mut seen = Seen { began: running.hears("running: "), ..Seen::default() };
     if seen.began {
+        // What a run before had counted is over, and what this one captures is an alert of its own: whoever waits for
+        // neither has one of them, or both, as it falls.
+        looked(world);
         world.wire.replay(&world.few, "max");
         let captured = "trunkline_capture_ring_packets_total{lane=\"0\"}";
         world.wire.until("packets are captured", |wire| wire.metric(captured) > 0.0);
         world.wire.until("the log is read", |wire| wire.get("/metrics").contains("trunkline_recovery_reading 0"));
+        looked(world);
         let answer = world.wire.get("/healthz");
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         if head.starts_with("HTTP/1.1 503 ") {
@@ -90,6 +94,17 @@ pub fn run(world: &World) -> Seen {
     seen.said = here.map(|line| (plain(&line), line)).collect();
     seen.held.extend(held(world));
     seen
+}
+
+/// Waits until the rule of the world was looked at anew: the first look that is counted may have begun before. A rule
+/// that is damaged, and alerts that are stopped, have none.
+fn looked(world: &World) {
+    let looks = "trunkline_alert_observations_total";
+    let is_whole = std::fs::read(world.data().join(RULES)).is_ok_and(|rules| rules == ALERTS.as_bytes());
+    if is_whole && world.wire.get("/metrics").contains(looks) {
+        let before = world.wire.metric(looks);
+        world.wire.until("the rule is looked at", |wire| wire.metric(looks) >= before + 2.0);
+    }
 }
 
 fn ended(mut running: crate::wire::Running) -> (i32, Vec<String>) {

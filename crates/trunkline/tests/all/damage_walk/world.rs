@@ -9,8 +9,10 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use trunkline_store::backend::sqlite::sums::seal_days;
 
-const ALERTS: &str = "[rule.seen]\ntitle = \"packets are captured\"\n\
+/// The one rule of alerts, and where it lies in the data folder.
+pub const ALERTS: &str = "[rule.seen]\ntitle = \"packets are captured\"\n\
     metric = \"trunkline_capture_ring_packets_total\"\ncondition = \"high\"\nlimit = 0\nseverity = \"info\"\n";
+pub const RULES: &str = "alert/rules/own.toml";
 const TEMPLATES: &str = include_str!("../../../src/demo/graphs.toml");
 const PLAN: &str = crate::gy::PLAN;
 /// Accounts of the ledger.
@@ -123,7 +125,7 @@ impl World {
 
     /// What people write.
     fn given(&self) {
-        for (path, content) in [("alert/rules/own.toml", ALERTS), ("graphs/templates/own.toml", TEMPLATES)] {
+        for (path, content) in [(RULES, ALERTS), ("graphs/templates/own.toml", TEMPLATES)] {
             let path = self.data().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
