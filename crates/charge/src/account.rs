@@ -17,7 +17,7 @@ pub use book::{Account, Bucket, Counter, Payees};
 pub use codec::{Broken, FORMAT_VERSION, Octets};
 pub(crate) use codec::{fields, variants, words};
 pub use entry::{
-    Cause, Charge, Effect, Entry, Grant, Identity, IdentityKind, Kept, MoneyReason, Place, Refund, ServiceKey,
-    UnitsReason,
+    Cause, Charge, Effect, Entry, Grant, Identity, IdentityKind, Kept, MoneyReason, Place, Refund, SLOTS_MAX,
+    ServiceKey, UnitsReason, slots_by,
 };
 pub use recording::{GoesOn, Recording};

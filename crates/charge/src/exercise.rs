@@ -197,7 +197,7 @@ pub fn records_state(octets: &[u8]) {
     again_as_fold(&fold);
     let mut source = Source::default();
     for entry in parts.filter_map(|part| Entry::decode(part).ok()) {
-        if entry.effects.iter().any(|effect| slot(effect) > SLOTS) {
+        if entry.effects.iter().filter_map(Effect::slot).any(|slot| u64::from(slot) > SLOTS) {
             continue;
         }
         let (mut ended, first, before) = (Vec::new(), fold.number(), fold.records());
@@ -217,19 +217,6 @@ const SLOTS: u64 = 1 << 16;
 fn slots(mut octets: &[u8]) -> Option<u64> {
     let _: (Cuts, (u64, (u32, u64))) = Octets::take(&mut octets)?;
     Octets::take(&mut octets)
-}
-
-fn slot(effect: &Effect) -> u64 {
-    match effect {
-        Effect::Opened { slot, .. }
-        | Effect::Refunded { slot, .. }
-        | Effect::Moved { slot, .. }
-        | Effect::Charged { slot, .. }
-        | Effect::Answered { slot, .. }
-        | Effect::Aborting { slot, .. }
-        | Effect::Closed { slot, .. } => u64::from(*slot),
-        _ => 0,
-    }
 }
 
 fn again_as_fold(fold: &Fold) {

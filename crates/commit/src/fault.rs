@@ -102,6 +102,14 @@ impl Fault {
         matches!(self, Fault::Gone(_) | Fault::Damaged { .. })
     }
 
+    /// With the file that holds what the reader of the records does not understand.
+    pub(crate) fn of_file(self, name: &str) -> Fault {
+        match self {
+            Fault::Refused { number, why } => Fault::Refused { number, why: format!("{why} ({name})") },
+            other => other,
+        }
+    }
+
     pub(crate) fn io(name: &str) -> impl FnOnce(io::Error) -> Fault {
         move |error| Fault::Io { name: name.to_owned(), error }
     }

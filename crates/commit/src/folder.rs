@@ -12,7 +12,10 @@ use crate::disk::Disk;
 
 /// Octets that are written at once where a file is made, so that others have the disk in between.
 const PIECE: usize = 1 << 20;
+/// The file that is locked, with the number of the process that has it.
 const LOCK: &str = "lock";
+/// Octets of it that are read: a number.
+const PID_OCTETS_MAX: usize = 16;
 /// What others may do with the files: nothing.
 const MODE: u32 = 0o600;
 
@@ -32,7 +35,7 @@ impl Folder {
     /// Opens a folder, which is made if it is not there.
     ///
     /// # Errors
-    /// The system's; ResourceBusy if another process has it.
+    /// The system's; ResourceBusy if another process has it, which is named as far as it is known.
     pub fn open(path: &Path) -> io::Result<Folder> {
         std::fs::create_dir_all(path)?;
         let mut to_lock = OpenOptions::new();
@@ -40,10 +43,12 @@ impl Folder {
         let lock = file(&mut to_lock, &path.join(LOCK))?;
         match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process uses this folder"));
+                return Err(io::Error::new(io::ErrorKind::ResourceBusy, held_by(&lock)));
             }
             locked => locked?,
         }
+        // For people alone: the lock counts, whether or not there is room for a number.
+        let _ = lock.set_len(0).and_then(|()| lock.write_all_at(format!("{}\n", std::process::id()).as_bytes(), 0));
         let folder = File::open(path)?;
         folder.sync_all()?;
         Ok(Folder { path: path.to_path_buf(), folder, lock: Some(lock), mode: MODE })
@@ -72,6 +77,18 @@ impl Folder {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Who has a lock: the process that the file names, if there is one of that number.
+fn held_by(lock: &File) -> String {
+    let mut octets = [0; PID_OCTETS_MAX];
+    let read = lock.read_at(&mut octets, 0).unwrap_or_default();
+    let pid = core::str::from_utf8(&octets[..read]).ok().and_then(|text| text.trim().parse::<u32>().ok());
+    let who = match pid.filter(|pid| Path::new("/proc").join(pid.to_string()).exists()) {
+        Some(pid) => format!("process {pid}"),
+        None => "another process".to_owned(),
+    };
+    format!("{who} holds the file `{LOCK}` in it")
 }
 
 /// Opens a file; a pipe that somebody put there, which would hold who opens it, is none.

@@ -82,7 +82,8 @@ impl<D: Disk> Follower<D> {
             }
             let place = Place { segment: open.first, at: open.at };
             open.load(disk, &head, &mut self.block)?;
-            show(&self.block, &head, place, self.next, &open.name, &mut see)?;
+            let shown = show(&self.block, &head, place, self.next, &open.name, &mut see);
+            shown.map_err(|fault| fault.of_file(&open.name))?;
             open.pass(&head);
             self.next = head.next();
             return Ok(true);

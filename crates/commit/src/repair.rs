@@ -300,7 +300,7 @@ impl Looking<'_> {
         let whole = head.each(records, |record| {
             if seen.is_ok() {
                 let shown = (self.see)(number..=number, Some(record));
-                seen = shown.map_err(|why| Fault::Refused { number, why });
+                seen = shown.map_err(|why| Fault::Refused { number, why }.of_file(name));
             }
             number += 1;
         });

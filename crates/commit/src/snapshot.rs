@@ -93,7 +93,7 @@ impl Snapshot {
             let (mut number, mut seen) = (next, Ok(()));
             let whole = head.each(records, |record| {
                 if seen.is_ok() {
-                    seen = see(record).map_err(|why| Fault::Refused { number, why });
+                    seen = see(record).map_err(|why| Fault::Refused { number, why }.of_file(&self.name));
                 }
                 number += 1;
             });

@@ -82,7 +82,7 @@ fn along<D: Disk>(
             }
             Ok(())
         };
-        let (segment, end) = through(disk, segment, &mut see)?;
+        let (segment, end) = through(disk, segment, &mut see).map_err(|fault| fault.of_file(name))?;
         before = Some((name.clone(), end));
         going.last = Some((segment, end));
         if shown.is_break() {

@@ -8,7 +8,8 @@
 //! | any word or variable with which a program is started | [`without_nul`] |
 //! | one line for people: a title, a log line, a label | [`line`] |
 //! | several lines for people | [`lines`] |
-//! | a value of CSV | [`cell`] |
+//! | a value of CSV, also its title | [`cell`] |
+//! | a word of a command line that people copy into a shell | [`shell_word`] |
 //! | a parameter's value of syslog's structured data | [`syslog_value`] |
 
 use std::borrow::Cow;
@@ -59,30 +60,37 @@ pub fn syslog_value(text: &str) -> String {
 }
 
 /// With what a formula begins; East Asian spreadsheets take the full-width forms as well.
-const FORMULAS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+const FORMULAS: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
 
 /// What begins another cell where spreadsheets are set to other lands, whatever a comma does.
-const SEPARATORS: [char; 2] = [';', '\t'];
+const SEPARATOR: char = ';';
 
-/// A value of CSV (RFC 4180): quoted where it has to be. Spreadsheets run what begins with `=`, `+`, `-` or `@` and is
-/// no number: such text gets a `'` in front. Characters that would move a terminal's cursor become U+FFFD; ends of
-/// lines and tabulators stay.
+/// A value of CSV (RFC 4180), on one line: quoted where it has to be. What would end the line, and a tabulator, become
+/// a space, as in [`line`]: the standard allows them within quotes, and who reads line by line, and a terminal, take
+/// what follows for another row. Other characters that would move a terminal's cursor become U+FFFD. Spreadsheets run
+/// what begins with `=`, `+`, `-` or `@` and is no number, some of them also behind white space: such text gets a `'`
+/// in front.
 pub fn cell(text: &str) -> String {
-    let stays = |c: char| matches!(c, '\n' | '\r' | '\t');
-    let text = replaced(text, |c| (moves(c) && !stays(c)).then_some(REPLACEMENT));
-    let is_formula = text.starts_with(FORMULAS) && !is_number(&text);
+    let text = replaced(text, |c| match c {
+        '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => Some(' '),
+        c => moves(c).then_some(REPLACEMENT),
+    });
+    let begin = text.trim_start();
+    let is_formula = begin.starts_with(FORMULAS) && !is_number(begin);
     let mut value = if is_formula { format!("'{text}") } else { text.into_owned() };
-    if value.contains(SEPARATORS) {
+    if value.contains(SEPARATOR) {
         value = disarmed(&value);
     }
-    if value.contains([',', '"', '\n', '\r']) { format!("\"{}\"", value.replace('"', "\"\"")) } else { value }
+    if value.contains([',', '"']) { format!("\"{}\"", value.replace('"', "\"\"")) } else { value }
 }
 
-/// The same with an apostrophe between such a separator and the beginning of a formula.
+/// The same with an apostrophe between such a separator and the beginning of a formula, whatever quotes and white space
+/// are before it: the quotes of a value are doubled, and two of them are none for who begins a cell there.
 fn disarmed(value: &str) -> String {
     let mut out = String::with_capacity(value.len() + 8);
-    for part in value.split_inclusive(SEPARATORS) {
-        if out.ends_with(SEPARATORS) && part.starts_with(FORMULAS) {
+    for part in value.split_inclusive(SEPARATOR) {
+        let begin = part.trim_start_matches(|c: char| c == '"' || c.is_whitespace());
+        if out.ends_with(SEPARATOR) && begin.starts_with(FORMULAS) {
             out.push('\'');
         }
         out.push_str(part);
@@ -99,6 +107,28 @@ fn is_number(value: &str) -> bool {
     let points = digits.bytes().filter(|b| *b == b'.').count();
     let all_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit()) && !text.is_empty();
     points <= 1 && all_digits(&digits.replacen('.', "", 1)) && all_digits(exponent)
+}
+
+/// A word of a command line that people copy into a shell: quoted where the shell would take it apart or do what it
+/// says. What moves a terminal's cursor stands as escapes between `$'` and `'` (POSIX.1-2024 section 2.2.4).
+pub fn shell_word(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    if !text.chars().any(moves) {
+        return Cow::Owned(format!("'{}'", text.replace('\'', r"'\''")));
+    }
+    let mut out = String::from("$'");
+    for c in text.chars() {
+        match c {
+            '\'' | '\\' => out.extend(['\\', c]),
+            // Three digits of an octet each: what follows is not taken for one more.
+            _ if moves(c) => c.encode_utf8(&mut [0; 4]).bytes().for_each(|octet| out += &format!("\\{octet:03o}")),
+            _ => out.push(c),
+        }
+    }
+    Cow::Owned(out + "'")
 }
 
 #[cfg(test)]
@@ -141,10 +171,43 @@ mod tests {
             ("-e5", "'-e5"),
             ("\u{ff1d}1+1", "'\u{ff1d}1+1"),
             ("a;=1+1", "a;'=1+1"),
-            ("a\x1b[31m\u{202e}", "a\u{fffd}[31m\u{fffd}"),
-            ("a\nb", "\"a\nb\""),
+            ("a; \"=1+1", "\"a;' \"\"=1+1\""),
+            (" =1+1", "' =1+1"),
+            (" +442079460123", " +442079460123"),
+            ("a\x1b]0;x\x07\x1b[31m\u{202e}", "a\u{fffd}]0;x\u{fffd}\u{fffd}[31m\u{fffd}"),
+            ("a\nb\r\nc\td\u{85}e\u{2028}f", "a b  c d e f"),
+            ("\r\n=1+1", "'  =1+1"),
         ] {
             assert_eq!(cell(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_word_of_a_shell_is_one_word_and_no_order() {
+        for (text, expected) in [
+            ("/var/lib/trunkline-data", "/var/lib/trunkline-data"),
+            ("msisdn:+442079460123", "msisdn:+442079460123"),
+            ("", "''"),
+            ("a b", "'a b'"),
+            ("o'brien;$(id)`id`", r"'o'\''brien;$(id)`id`'"),
+            ("~root", "'~root'"),
+            ("a\n\x1b[31m'1", r"$'a\012\033[31m\'1'"),
+            ("\u{202e}x\\", r"$'\342\200\256x\\'"),
+        ] {
+            assert_eq!(shell_word(text), expected);
+        }
+    }
+
+    /// bash takes what stands in POSIX.1-2024 for it; dash does not have that part yet.
+    #[test]
+    fn a_shell_reads_the_word_as_it_was() {
+        for text in ["a b", "o'brien;$(id)`id`", "!x #y &", "a\n\x1b[31m'1\\2\u{9b}\u{202e}é", "*", "{a,b}"] {
+            let line = format!("printf %s {}", shell_word(text));
+            let Ok(done) = std::process::Command::new("bash").args(["-c", &line]).output() else {
+                println!("SKIPPED: there is no bash");
+                return;
+            };
+            assert_eq!(String::from_utf8_lossy(&done.stdout), text, "{line}");
         }
     }
 
@@ -154,10 +217,10 @@ mod tests {
             prop_assert!(!argument(text.clone()).starts_with('-') && !without_nul(&text).contains('\0'));
             prop_assert!(!line(&text).chars().any(|c| c.is_control()));
             let cell = cell(&text);
-            let begins = cell.strip_prefix('"').unwrap_or(&cell);
-            prop_assert!(!begins.starts_with(FORMULAS) || is_number(&text), "{cell:?}");
-            let orders = ['\x1b', '\u{9b}'];
-            prop_assert!(!cell.contains(orders));
+            let begins = cell.strip_prefix('"').unwrap_or(&cell).trim_start();
+            prop_assert!(!begins.starts_with(FORMULAS) || is_number(begins), "{cell:?}");
+            prop_assert!(!cell.chars().any(moves), "{cell:?}");
+            prop_assert!(!shell_word(&text).chars().any(moves));
         }
     }
 }

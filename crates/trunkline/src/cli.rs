@@ -4,6 +4,7 @@ use crate::command;
 use crate::terminal::Colour;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
+use trunkline_kit::untrusted::shell_word;
 
 /// Where rows are kept if `--data` does not say.
 pub const DATA_DEFAULT: &str = "./trunkline-data";
@@ -84,9 +85,7 @@ impl DataFolder {
         if self.path.as_os_str() == DATA_DEFAULT {
             return String::new();
         }
-        let text = self.path.to_string_lossy();
-        let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+@%".contains(c));
-        if plain { format!(" --data {text}") } else { format!(" --data '{}'", text.replace('\'', r"'\''")) }
+        format!(" --data {}", shell_word(&self.path.to_string_lossy()))
     }
 }
 

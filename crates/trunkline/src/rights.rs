@@ -11,6 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use trunkline_capture::live::{LiveError, privileges};
 
 /// What nobody but owner and group may have, and the group not to write: files are 0640, folders 0750 or stricter.
 const TOO_OPEN: u32 = 0o027;
@@ -53,37 +54,78 @@ pub fn write_as_owner(data: &Path, parts: &[&str]) -> Result<(), Failure> {
         let (path, uid) = (data.display(), folder.uid());
         Failure::Failed(format!("{path}: it belongs to user {uid}, as whom root cannot go on here: {e}"))
     };
-    hand_over(data, parts, &folder).and_then(|()| become_owner(&folder)).map_err(refused)
+    hand_over(data, parts).and_then(|()| become_owner(&folder)).map_err(refused)
 }
 
-/// Gives to the owner of a data folder what is root's in parts of it. The owner may put links there at any time: none
-/// is followed on the way, and a file that has a second name stays whose it is.
-fn hand_over(data: &Path, parts: &[&str], owner: &Metadata) -> io::Result<()> {
-    let (uid, gid) = (Uid::from_raw(owner.uid()), Gid::from_raw(owner.gid()));
-    let own = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+/// Gives to the owner of a data folder what is root's in parts of it, with all that they hold: what root makes there is
+/// the service's, which is to read and write it without being root. The owner may put links there at any time: none is
+/// followed on the way, and a file that has a second name stays whose it is. Nothing changes where the folder is root's
+/// or not there, or somebody else than root asks.
+///
+/// # Errors
+/// The system refuses.
+pub fn hand_over(data: &Path, parts: &[&str]) -> io::Result<()> {
+    let Some(owner) = data.metadata().ok().filter(|folder| folder.uid() != 0) else { return Ok(()) };
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let owner = (owner.uid(), owner.gid());
     let top = rustix::fs::open(data, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let top = Rc::new(top);
     let named = |part: &&str| Some((Rc::clone(&top), CString::new(*part).ok()?));
     let mut found: Vec<(Rc<OwnedFd>, CString)> = parts.iter().filter_map(named).collect();
     while let Some((folder, name)) = found.pop() {
-        let Ok(file) = rustix::fs::openat(&*folder, &name, own, Mode::empty()) else { continue };
-        let about = rustix::fs::fstat(&file)?;
-        let kind = FileType::from_raw_mode(about.st_mode);
-        if about.st_uid == 0 && (kind == FileType::Directory || kind == FileType::RegularFile && about.st_nlink == 1) {
-            rustix::fs::chownat(&file, c"", Some(uid), Some(gid), AtFlags::EMPTY_PATH)?;
+        let Ok(file) = rustix::fs::openat(&*folder, &name, ITSELF, Mode::empty()) else { continue };
+        if give(&file, owner)? != FileType::Directory {
+            continue;
         }
-        if kind == FileType::Directory {
-            let inside = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let Ok(inside) = rustix::fs::openat(&*folder, &name, inside, Mode::empty()) else { continue };
-            let inside = Rc::new(inside);
-            for entry in rustix::fs::Dir::read_from(&*inside)?.flatten() {
-                if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-                    found.push((Rc::clone(&inside), entry.file_name().to_owned()));
-                }
+        let inside = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Ok(inside) = rustix::fs::openat(&*folder, &name, inside, Mode::empty()) else { continue };
+        let inside = Rc::new(inside);
+        for entry in rustix::fs::Dir::read_from(&*inside)?.flatten() {
+            if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                found.push((Rc::clone(&inside), entry.file_name().to_owned()));
             }
         }
     }
     Ok(())
+}
+
+/// A file, a folder or a socket itself, and nothing that a link leads to.
+const ITSELF: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Gives what is root's, and has no second name, to somebody; what kind of file it is.
+fn give(file: &OwnedFd, (uid, gid): (u32, u32)) -> io::Result<FileType> {
+    let about = rustix::fs::fstat(file)?;
+    let kind = FileType::from_raw_mode(about.st_mode);
+    let is_file = matches!(kind, FileType::RegularFile | FileType::Socket) && about.st_nlink == 1;
+    if about.st_uid == 0 && (kind == FileType::Directory || is_file) {
+        let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+        rustix::fs::chownat(file, c"", Some(uid), Some(gid), AtFlags::EMPTY_PATH)?;
+    }
+    Ok(kind)
+}
+
+/// Goes on as the user of a service, for good, and without what opening needed ([`privileges::give_up`]). Sockets that
+/// root has opened for it become the user's: its group is to reach them, and itself to remove them.
+///
+/// # Errors
+/// There is no such user, or the system refuses.
+pub fn give_up(user: Option<&str>, sockets: &[PathBuf]) -> Result<(), Failure> {
+    let failed = |error: LiveError| Failure::Failed(error.to_string());
+    if let Some(name) = user.filter(|_| rustix::process::geteuid().is_root()) {
+        give_sockets(sockets, privileges::ids_of(name).map_err(failed)?);
+    }
+    privileges::give_up(user).map_err(failed)
+}
+
+fn give_sockets(sockets: &[PathBuf], user: (u32, u32)) {
+    for path in sockets {
+        let opened = rustix::fs::open(path, ITSELF, Mode::empty()).map_err(io::Error::from);
+        if let Err(error) = opened.and_then(|socket| give(&socket, user)) {
+            tracing::warn!("{}: it stays root's: {error}", path.display());
+        }
+    }
 }
 
 fn become_owner(folder: &Metadata) -> io::Result<()> {
@@ -177,7 +219,48 @@ pub fn close_beside(data: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{chown, symlink};
+    use std::os::unix::net::UnixListener;
+
+    /// Only root gives something away.
+    #[test]
+    fn what_is_given_is_roots_and_has_one_name() {
+        if !rustix::process::geteuid().is_root() {
+            println!("SKIPPED: only root can give files to others");
+            return;
+        }
+        let (data, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let at = |name: &str| data.path().join(name);
+        let owner = |path: &Path| path.symlink_metadata().map(|about| (about.uid(), about.gid())).unwrap();
+        let precious = elsewhere.path().join("precious");
+        std::fs::write(&precious, "x").unwrap();
+        std::fs::create_dir_all(at("web/deep")).unwrap();
+        for name in ["web/desk.sqlite", "web/deep/file", "web/another", "run.lock", "other"] {
+            std::fs::write(at(name), "x").unwrap();
+        }
+        chown(at("web/another"), Some(4711), Some(4711)).unwrap();
+        symlink(&precious, at("web/link")).unwrap();
+        std::fs::hard_link(&precious, at("web/desk.sqlite-wal")).unwrap();
+        symlink(elsewhere.path(), at("charge")).unwrap();
+        let _socket = UnixListener::bind(at("web/socket")).unwrap();
+        hand_over(data.path(), &["web", "charge", "run.lock", "absent"]).unwrap();
+        assert_eq!(owner(&at("web")), (0, 0), "the folder is root's");
+        chown(data.path(), Some(65_534), Some(65_533)).unwrap();
+        hand_over(data.path(), &["web", "charge", "run.lock", "absent"]).unwrap();
+        for name in ["web", "web/deep", "web/desk.sqlite", "web/deep/file", "web/socket", "run.lock"] {
+            assert_eq!(owner(&at(name)), (65_534, 65_533), "{name}");
+        }
+        for name in ["web/link", "web/desk.sqlite-wal", "charge", "other"] {
+            assert_eq!(owner(&at(name)), (0, 0), "{name}");
+        }
+        assert_eq!(owner(&at("web/another")), (4711, 4711));
+        assert_eq!((owner(&precious), owner(elsewhere.path())), ((0, 0), (0, 0)));
+        // Sockets that were opened for a user.
+        let _socket = UnixListener::bind(at("socket")).unwrap();
+        symlink(at("other"), at("socket-link")).unwrap();
+        give_sockets(&[at("socket"), at("socket-link"), at("absent")], (4711, 4712));
+        assert_eq!((owner(&at("socket")), owner(&at("other"))), ((4711, 4712), (0, 0)));
+    }
 
     fn mode(path: &Path) -> u32 {
         path.metadata().unwrap().mode() & 0o7777

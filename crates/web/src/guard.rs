@@ -104,6 +104,8 @@ pub async fn gate(State(web): State<Arc<Web>>, mut request: Request, next: Next)
         None => Err(Problem::failed("a request without a peer")),
     };
     let named = one_host(request.version(), request.headers()).and_then(|()| check_host(&web, &request));
+    let is_coded = request.headers().contains_key(header::TRANSFER_ENCODING);
+    let named = named.and_then(|()| one_coding(request.headers()));
     let caller = caller.and_then(|caller| named.map(|()| caller));
     let tls = request.extensions().get::<Peer>().is_some_and(|peer| peer.tls);
     let mut response = match caller {
@@ -134,6 +136,10 @@ pub async fn gate(State(web): State<Arc<Web>>, mut request: Request, next: Next)
         headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(TRANSPORT_SECURITY));
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if is_coded {
+        // A length beside it was not looked at: nobody goes on behind such a body (RFC 9112 section 6.1).
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     web.count_answer(response.status(), began.elapsed());
     response
 }
@@ -152,6 +158,17 @@ fn one_host(version: Version, headers: &HeaderMap) -> Result<(), Problem> {
             wrong("The Host has characters that no name of a host has.")
         }
         _ => Ok(()),
+    }
+}
+
+/// Whether a body comes in chunks and in no other coding, if it is coded at all: another one is not understood, and who
+/// passes it over takes the body to end elsewhere (RFC 9112 section 6.1).
+fn one_coding(headers: &HeaderMap) -> Result<(), Problem> {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let is_chunked = |coding: &HeaderValue| coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
+    match codings.next().is_none_or(is_chunked) && codings.next().is_none() {
+        true => Ok(()),
+        false => Err(Problem::parameter("Transfer-Encoding", "A body may come in chunks, and in no other coding.")),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The server: bound while privileges last, then serving on threads of its own until it is stopped.
 
 pub(crate) mod connection;
+mod lengths;
 mod patience;
 pub(crate) mod pipe;
 mod streams;

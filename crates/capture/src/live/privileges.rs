@@ -101,7 +101,10 @@ fn become_user(uid: libc::uid_t, gid: libc::gid_t) -> io::Result<()> {
 }
 
 /// The numbers of a user and its group.
-fn ids_of(name: &str) -> Result<(libc::uid_t, libc::gid_t), LiveError> {
+///
+/// # Errors
+/// There is no such user.
+pub fn ids_of(name: &str) -> Result<(libc::uid_t, libc::gid_t), LiveError> {
     let unknown = || LiveError::Option(format!("there is no user '{name}'"));
     let name = CString::new(name).map_err(|_| unknown())?;
     let mut buffer = vec![0; 16 << 10];

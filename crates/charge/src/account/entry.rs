@@ -10,6 +10,9 @@ use crate::tariff::{Code, Plmn};
 use crate::units::{Amounts, Unit};
 use serde::{Deserialize, Serialize};
 
+/// Slots of sessions, and so the sessions that can be at a time: memory is taken for each slot below the highest one.
+pub const SLOTS_MAX: u32 = 100_000_000;
+
 /// What happened at once: all of its effects are durable, or none is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
@@ -35,17 +38,26 @@ impl Entry {
     /// The entry that a record of the log is; one without octets is gone.
     ///
     /// # Errors
-    /// It is none, or another one.
+    /// It is none, or another one, or names a session's slot that none can have.
     pub fn of_record(number: u64, record: &[u8]) -> Result<Entry, String> {
         if record.is_empty() {
             return Ok(Entry::lost(number));
         }
         let entry = Entry::decode(record).map_err(|broken| broken.to_string())?;
-        match entry.sequence == number {
-            true => Ok(entry),
-            false => Err(format!("it holds entry {}", entry.sequence)),
+        if entry.sequence != number {
+            return Err(format!("it holds entry {}", entry.sequence));
+        }
+        let (slots, named) = (slots_by(number), entry.effects.iter().filter_map(Effect::slot).max());
+        match named.filter(|slot| *slot >= slots) {
+            None => Ok(entry),
+            Some(slot) => Err(format!("it names slot {slot} of sessions, and no more than {slots} can have been used")),
         }
     }
+}
+
+/// How many slots sessions can have used by an entry: each of them was taken first by an entry of its own.
+pub fn slots_by(sequence: u64) -> u32 {
+    u32::try_from(sequence).unwrap_or(u32::MAX).min(SLOTS_MAX)
 }
 
 /// A change of the state.
@@ -265,6 +277,25 @@ pub enum Effect {
         /// Where they stood: file and octet, for people.
         place: Box<str>,
     },
+}
+
+impl Effect {
+    /// The slot of the session that it is about.
+    pub fn slot(&self) -> Option<u32> {
+        match self {
+            Effect::Opened { slot, .. }
+            | Effect::Refundable { slot, .. }
+            | Effect::Refunded { slot, .. }
+            | Effect::Moved { slot, .. }
+            | Effect::Charged { slot, .. }
+            | Effect::Granted { slot, .. }
+            | Effect::Answered { slot, .. }
+            | Effect::Aborting { slot, .. }
+            | Effect::Closed { slot, .. }
+            | Effect::Forgotten { slot, .. } => Some(*slot),
+            _ => None,
+        }
+    }
 }
 
 /// Why money comes or goes.

@@ -2,7 +2,7 @@
 
 mod open;
 
-use crate::account::{Cause, Charge, Effect, Entry, MoneyReason, Octets, Recording, ServiceKey, fields};
+use crate::account::{Cause, Charge, Effect, Entry, MoneyReason, Octets, Recording, ServiceKey, fields, slots_by};
 use crate::calendar::Moment;
 use crate::money::Money;
 use crate::units::{Amounts, Unit};
@@ -89,13 +89,23 @@ pub struct Ended {
     pub refunded: Money,
 }
 
-/// These octets are no fold of this version.
+/// These octets are no fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoFold;
+pub enum NoFold {
+    /// Not of this version.
+    Version,
+    /// They are of so many slots at an entry by which there cannot be as many.
+    Slots(u64, u64),
+}
 
 impl core::fmt::Display for NoFold {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("not open records as this version of the program keeps them")
+        match self {
+            NoFold::Version => f.write_str("not open records as this version of the program keeps them"),
+            NoFold::Slots(slots, entry) => {
+                write!(f, "{slots} slots of sessions at entry {entry}, by which there can be {}", slots_by(*entry))
+            }
+        }
     }
 }
 
@@ -110,7 +120,8 @@ pub struct Fold {
     /// The number of the next record.
     number: u32,
     records: u64,
-    /// An open record each ([`Open`]) in octets: a quarter of what it is else. None has no octets.
+    /// An open record each ([`Open`]) in octets: a quarter of what it is else. None has no octets. Slots are those that
+    /// can be: who reads entries has looked at them ([`Entry::of_record`]).
     open: Vec<Box<[u8]>>,
 }
 
@@ -375,14 +386,17 @@ impl Fold {
     /// They are none.
     pub fn read(mut octets: &[u8]) -> Result<Fold, NoFold> {
         let from = &mut octets;
-        let (cuts, (entry, (number, records))) = Octets::take(from).ok_or(NoFold)?;
-        let slots = u64::take(from).and_then(|slots| u32::try_from(slots).ok()).ok_or(NoFold)?;
+        let (cuts, (entry, (number, records))) = Octets::take(from).ok_or(NoFold::Version)?;
+        let slots = u64::take(from).ok_or(NoFold::Version)?;
+        if slots > u64::from(slots_by(entry)) {
+            return Err(NoFold::Slots(slots, entry));
+        }
         let mut open = Vec::new();
         while !from.is_empty() {
-            let (slot, octets): (u32, Box<[u8]>) = Octets::take(from).ok_or(NoFold)?;
+            let (slot, octets): (u32, Box<[u8]>) = Octets::take(from).ok_or(NoFold::Version)?;
             let whole = Open::take(&mut &*octets).is_some_and(|open| open.octets() == octets);
-            if slot >= slots || (slot as usize) < open.len() || !whole {
-                return Err(NoFold);
+            if u64::from(slot) >= slots || (slot as usize) < open.len() || !whole {
+                return Err(NoFold::Version);
             }
             open.resize_with(slot as usize, Box::default);
             open.push(octets);

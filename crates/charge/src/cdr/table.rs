@@ -6,6 +6,7 @@ use super::packets::{Node, time};
 use super::record::Cdr;
 use crate::money::Money;
 use core::fmt::Write;
+use trunkline_kit::untrusted::cell;
 
 /// The names of the columns, in their order; docs/manual/cdr.md says what each holds.
 pub const COLUMNS: [&str; 34] = [
@@ -70,7 +71,7 @@ fn before(cdr: &Cdr, node: &Node) -> String {
     let (opening, place) = (&cdr.opening, &cdr.opening.place);
     let mut out = String::with_capacity(256);
     // Nothing fails that writes to a text.
-    let _ = write!(out, "{},{},{},{},{}", node.id(), cdr.number, cdr.entry, cdr.kind.word(), cdr.cause);
+    let _ = write!(out, "{},{},{},{},{}", cell(node.id()), cdr.number, cdr.entry, cdr.kind.word(), cdr.cause);
     field(&mut out, cdr.sequence);
     text(&mut out, &opening.session);
     text(&mut out, &opening.origin);
@@ -109,13 +110,52 @@ fn field(out: &mut String, value: Option<impl core::fmt::Display>) {
     }
 }
 
-/// A text, in quotes where it has to be; what a spreadsheet would take for a formula is in quotes, too, behind a space.
+/// A text that a client told: on one line, and no formula ([`cell`]).
 fn text(out: &mut String, text: &str) {
     out.push(',');
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    if !formula && !text.contains(['"', ',', '\n', '\r']) {
-        out.push_str(text);
-        return;
+    out.push_str(&cell(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::Opening;
+    use super::*;
+    use crate::account::Place;
+
+    /// The columns of one record, of which a client chose the texts.
+    fn told(session: &str, origin: &str, destination: &str) -> Vec<String> {
+        let place = Place { destination: destination.into(), ..Place::default() };
+        let opening = Opening { session: session.into(), origin: origin.into(), place, ..Opening::default() };
+        let mut out = String::new();
+        write(
+            &Cdr { opening, ..Cdr::default() },
+            &Node::new("ocs1", core::net::Ipv4Addr::LOCALHOST.into()),
+            false,
+            &mut out,
+        );
+        let line = out.strip_suffix('\n').expect("a line");
+        assert!(!line.contains(['\n', '\r', '\t', '\x1b', '\u{9b}']), "{line:?}");
+        let columns: Vec<String> = line.split(',').map(str::to_owned).collect();
+        [6, 7, 15].map(|at| columns[at].clone()).to_vec()
     }
-    let _ = write!(out, "\"{}{}\"", if formula { " " } else { "" }, text.replace('"', "\"\""));
+
+    #[test]
+    fn what_clients_say_is_on_one_line_and_no_formula() {
+        // As they are in the field, they stay as they are.
+        assert_eq!(
+            told("gw.example;1;42;x@y", "gw.example", "+442079460123"),
+            ["gw.example;1;42;x@y", "gw.example", "+442079460123"]
+        );
+        for (text, cell) in [
+            ("a\nocs1,2,3", None),
+            ("a\r\nb\tc\x1b]0;x\x07", Some("a  b c\u{fffd}]0;x\u{fffd}")),
+            ("=cmd|'/C calc'!A0", Some("'=cmd|'/C calc'!A0")),
+            ("gw;1;@SUM(1)", Some("gw;1;'@SUM(1)")),
+        ] {
+            match cell {
+                Some(cell) => assert_eq!(told(text, text, text), [cell, cell, cell]),
+                None => drop(told(text, text, text)),
+            }
+        }
+    }
 }

@@ -4,7 +4,7 @@ use super::{Fault, LogFault};
 use crate::account::Entry;
 use crate::session::{Payers, Restoring, State};
 use core::ops::ControlFlow;
-use trunkline_commit::{Disk, Snapshot};
+use trunkline_commit::{Disk, Snapshot, Witness};
 
 /// Accounts and subscribers that are read, together: some 300 octets each.
 pub const PAYERS_MAX: usize = 10_000_000;
@@ -29,8 +29,13 @@ pub enum NoPayers {
 /// subscribers together. Sessions, answers and balances take no memory.
 ///
 /// # Errors
-/// The ledger is damaged, has more, or `goes_on` said no.
-pub fn payers<D: Disk>(disk: &D, most: usize, goes_on: &mut dyn FnMut() -> bool) -> Result<Payers, NoPayers> {
+/// The ledger is damaged, ends before what a witness knows, has more, or `goes_on` said no.
+pub fn payers<D: Disk>(
+    disk: &D,
+    witnesses: &[Witness],
+    most: usize,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Result<Payers, NoPayers> {
     let newest = Snapshot::all(disk).map_err(Fault::from)?.into_iter().next();
     let base = newest.map_or_else(|| Snapshot::opening(disk), |newest| Ok(Some(newest))).map_err(Fault::from)?;
     let mut reading = Reading { most, goes_on, seen: 0, why: None };
@@ -47,7 +52,8 @@ pub fn payers<D: Disk>(disk: &D, most: usize, goes_on: &mut dyn FnMut() -> bool)
         }
         None => State::default(),
     };
-    let read = trunkline_commit::read(disk, base.map_or(0, |base| base.last) + 1, |number, record| {
+    let from = base.map_or(0, |base| base.last) + 1;
+    let read = trunkline_commit::read_known(disk, from, witnesses, |number, record| {
         state.fold_payers(&Entry::of_record(number, record)?);
         let payers = state.account_count() + state.subscriber_count();
         Ok(if reading.go_on(payers).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })

@@ -75,7 +75,7 @@ fn ledger() -> (Arc<World>, Core) {
 #[test]
 fn who_pays_is_what_the_core_says() {
     let (world, core) = ledger();
-    let read = ledger::payers(&*world, PAYERS_MAX, &mut || true).expect("a ledger");
+    let read = ledger::payers(&*world, &[], PAYERS_MAX, &mut || true).expect("a ledger");
     let of_core = Payers::new(core.state().clone());
     for account in 1..=ACCOUNTS + 1 {
         let digits = number(account).text;
@@ -89,10 +89,10 @@ fn who_pays_is_what_the_core_says() {
 #[test]
 fn it_is_bounded_and_ends_when_nobody_waits() {
     let (world, _) = ledger();
-    let too_many = ledger::payers(&*world, 100, &mut || true).expect_err("it has more");
+    let too_many = ledger::payers(&*world, &[], 100, &mut || true).expect_err("it has more");
     assert_eq!(too_many.to_string(), "the ledger has more than 100 accounts and subscribers");
     let asked = Cell::new(0u32);
-    let ended = ledger::payers(&*world, PAYERS_MAX, &mut || asked.replace(asked.get() + 1) < 3);
+    let ended = ledger::payers(&*world, &[], PAYERS_MAX, &mut || asked.replace(asked.get() + 1) < 3);
     assert!(matches!(ended, Err(NoPayers::GivenUp)));
     assert_eq!(asked.get(), 4);
 }

@@ -5,8 +5,8 @@ use super::memory::Remembered;
 use super::records;
 use crate::cache::files::{self, Clients, Encryption};
 use crate::failure::Failure;
+use crate::rights;
 use crate::run::config::{Cdr, Charge, ChargeGtpp, DirectorySection, Door, FailureHandling, Standby};
-use crate::web::desk;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ pub fn open(
     folder_of(data)?;
     let (setup, gtpp) = (setup(charge, data)?, super::gtpp::setup(charge, gtpp, data)?);
     let opened = Opened::with_gtpp(setup, gtpp).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
-    desk::hand_over(data, FOLDER, &[SOCKET]);
+    hand_over(data);
     Ok(Some(Prepared { opened, directory: prepared(directory)? }))
 }
 
@@ -81,8 +81,13 @@ pub fn open(
 pub fn folder_of(data: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder(data)).map_err(|e| Failure::Failed(format!("{}: {e}", folder(data).display())))?;
     // Who the node becomes has to write there.
-    desk::hand_over(data, FOLDER, &[]);
+    hand_over(data);
     Ok(())
+}
+
+/// Where it is not possible, the node says what it cannot read.
+fn hand_over(data: &Path) {
+    let _refused = rights::hand_over(data, &[FOLDER]);
 }
 
 /// What a node needs to lead, read while it may still read it: keys, certificates, passwords.
@@ -387,7 +392,7 @@ mod tests {
         let Err(Failure::Failed(why)) = start(other.unwrap(), &section, &Cdr::default(), folder.path()) else {
             panic!("two nodes")
         };
-        assert!(why.contains("another process uses this folder"), "{why}");
+        assert!(why.contains(&format!("process {} holds the file `lock` in it", std::process::id())), "{why}");
         node.stop().unwrap();
     }
 

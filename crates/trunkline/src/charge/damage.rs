@@ -6,6 +6,7 @@ use std::path::Path;
 use trunkline_charge::job::{received_witness, witness};
 use trunkline_charge::ledger::Fault;
 use trunkline_commit::{Folder, Witness};
+use trunkline_kit::untrusted::shell_word;
 
 /// Those who know which entries of the ledger of a data folder were durable. A cursor that cannot be read knows
 /// nothing: that is told by who writes its files.
@@ -25,7 +26,7 @@ pub fn failure(data: &Path, fault: &Fault) -> Failure {
         "{}: {}; `trunkline charge repair --data {} --dry-run` says what a repair would come to (docs/manual/charging.md)",
         configured::ledger(data).display(),
         told(fault),
-        data.display()
+        shell_word(&data.to_string_lossy())
     );
     Failure::Damaged(text)
 }

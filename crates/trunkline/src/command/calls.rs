@@ -228,6 +228,7 @@ mod tests {
     fn csv_has_a_value_for_each_title() {
         let line = csv_line(&samples::hostile());
         assert!(line.contains("rejected") && line.contains("404"), "{line}");
+        assert!(!line.chars().any(trunkline_kit::untrusted::moves), "{line:?}");
         assert_eq!(csv_line(&samples::forked()).split(',').count(), CSV.len());
     }
 

@@ -12,6 +12,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use trunkline_commit::{Fault, Folder, Gone, Keep, Repaired, Snapshot, Survey, repair, survey};
 use trunkline_kit::exit::Exit;
+use trunkline_kit::untrusted::shell_word;
 
 /// Parts of a data folder that have such logs.
 const PARTS: [&str; 2] = ["alert", "graphs"];
@@ -38,7 +39,8 @@ pub struct Repair {
 
 /// What is told of a damaged log beside the damage.
 pub fn hint(data: &Path) -> String {
-    format!("; `trunkline repair --data {} --dry-run` says what a repair would come to", data.display())
+    let data = shell_word(&data.to_string_lossy()).into_owned();
+    format!("; `trunkline repair --data {data} --dry-run` says what a repair would come to")
 }
 
 /// What was found, and done.
@@ -90,7 +92,7 @@ impl Repair {
     fn mend(&self, folder: &Path) -> Result<Found, String> {
         let opened = if self.dry_run { Folder::beside(folder) } else { Folder::open(folder) };
         let disk = opened.map_err(|error| match error.kind() {
-            ErrorKind::ResourceBusy => "somebody has it open: stop `trunkline run`, and repair then".to_owned(),
+            ErrorKind::ResourceBusy => format!("{error}: stop it (`trunkline run` or another), and repair then"),
             _ => error.to_string(),
         })?;
         let text = |fault: Fault| fault.to_string();

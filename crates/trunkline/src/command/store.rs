@@ -133,7 +133,7 @@ fn audit(settings: &Settings, now: Now, dry_run: bool) -> Result<u64, String> {
         true => desk.audit_to_trim(believed_ns),
         false => desk.trim_audit(believed_ns),
     });
-    desk::hand_over(&settings.data.folder, "web", &desk::FILES);
+    desk::hand_over(&settings.data.folder);
     left.map_err(|why| format!("{}: {why}", path.display()))
 }
 

@@ -14,7 +14,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use trunkline_capture::live::privileges;
 use trunkline_kit::exit::Exit;
 use trunkline_web::Mode;
 use trunkline_web::sources::Reader;
@@ -54,7 +53,7 @@ impl Web {
         let (stop, again) = (Stop::on_signals(), Arc::new(AtomicBool::new(false)));
         let _ = signal_hook::flag::register(SIGHUP, Arc::clone(&again));
         let bound = serve::bind(&settings, Mode::Web)?;
-        privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+        rights::give_up(settings.capture.user.as_deref(), &[])?;
         rights::close_beside(data);
         let captured = || Captured::new(data, Captures::default()).with_days_max(settings.store.capture_days.into());
         let reader = || Arc::new(captured()) as Arc<dyn Reader>;

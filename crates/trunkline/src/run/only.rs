@@ -4,6 +4,7 @@
 //! be of a process that is gone, or by now another's.
 
 use crate::failure::Failure;
+use crate::rights;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -69,20 +70,11 @@ impl Only {
                 return Ok(Only(None));
             }
         }
-        owned_as(data, &file).map_err(failed)?;
+        rights::hand_over(data, &[NAME]).map_err(failed)?;
         file.set_len(0).map_err(failed)?;
         writeln!(file, "{}", std::process::id()).map_err(failed)?;
         Ok(Only(Some([folder, file])))
     }
-}
-
-/// What root made in a service's folder is the service's.
-fn owned_as(data: &Path, file: &File) -> io::Result<()> {
-    let (folder, own) = (data.metadata()?, file.metadata()?);
-    if (folder.uid(), folder.gid()) != (own.uid(), own.gid()) && rustix::process::geteuid().is_root() {
-        std::os::unix::fs::fchown(file, Some(folder.uid()), Some(folder.gid()))?;
-    }
-    Ok(())
 }
 
 fn taken(data: &Path, file: &mut File) -> String {

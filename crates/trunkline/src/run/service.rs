@@ -5,7 +5,7 @@ use super::bursts::log::BurstLog;
 use super::bursts::{self, Meter};
 use super::cards::Cards;
 use super::charging::{cdr_of, charging_node, charging_seat};
-use super::config::{self, Settings};
+use super::config::{self, Door, Listen, Settings};
 use super::day_sums;
 use super::engine::{Engine, Shared, lost_on_disk};
 use super::lane::{LanePlan, NOWHERE};
@@ -27,7 +27,7 @@ use crate::retention;
 use crate::rights;
 use crate::web::live::Here;
 use crate::web::serve;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -38,7 +38,7 @@ use trunkline_calls::ledger::{is_interface, lanes_of};
 use trunkline_calls::live::Front;
 use trunkline_capture::CaptureLoss;
 use trunkline_capture::live::xdp::{self, XdpOptions};
-use trunkline_capture::live::{self, Live, PacketOptions, Timestamps, fanout, interface, privileges};
+use trunkline_capture::live::{self, Live, PacketOptions, Timestamps, fanout, interface};
 use trunkline_graph::job::EchoSockets;
 use trunkline_record::{Recorder, Segments};
 use trunkline_spool::Loss;
@@ -48,6 +48,14 @@ use trunkline_web::{Handle, Mode};
 
 /// How long the packet log may take to write what is in memory when the program ends.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(30);
+
+/// The sockets that are opened while privileges last.
+fn sockets(settings: &Settings) -> Vec<PathBuf> {
+    let metrics = settings.metrics.listen.iter().filter_map(Listen::path).map(Path::to_path_buf);
+    let cache = settings.cache.listen.iter().filter_map(Door::path).map(Path::to_path_buf);
+    let control = Some(charge::configured::socket(&settings.data.folder)).filter(|path| path.exists());
+    metrics.chain(cache).chain(control).collect()
+}
 
 /// Everything that runs.
 pub struct Service {
@@ -134,7 +142,7 @@ impl Service {
         if !serves && !settings.directory.servers.is_empty() {
             tracing::warn!("directory: nobody asks its servers, since charge.listen names no address");
         }
-        privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+        rights::give_up(settings.capture.user.as_deref(), &sockets(settings))?;
         rights::close_beside(folder);
         let charging = match ready {
             Some(ready) => {

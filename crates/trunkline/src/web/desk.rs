@@ -1,14 +1,12 @@
 //! The desk where users sign in, as the configuration has it.
 
 use crate::failure::Failure;
+use crate::rights;
 use crate::run::config::{RoleOf, Settings};
 use std::io::Read as _;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use trunkline_web::auth::{AuthOptions, DESK_FILE, Desk, OidcOptions, Role, Secret};
 
-/// The files of the desk where people sign in, below `web/`.
-pub const FILES: [&str; 3] = ["desk.sqlite", "desk.sqlite-wal", "desk.sqlite-shm"];
 /// Octets of the identity provider's secret for us.
 const SECRET_OCTETS_MAX: u64 = 4096;
 
@@ -75,22 +73,14 @@ pub fn open(settings: &Settings) -> Result<Desk, Failure> {
     }
     let path = data.join(DESK_FILE);
     let desk = Desk::open(&path, &options(settings)).map_err(|e| Failure::Failed(e.to_string()))?;
-    hand_over(data, "web", &FILES);
+    hand_over(data);
     Ok(desk)
 }
 
-/// What root makes in a job's folder of the data folder belongs to whom the data folder belongs: the job is to read and
-/// write it without being root.
-pub fn hand_over(data: &Path, job: &str, files: &[&str]) {
-    let Ok(owner) = std::fs::metadata(data) else { return };
-    if !rustix::process::geteuid().is_root() || owner.uid() == 0 {
-        return;
-    }
-    let folder = data.join(job);
-    let paths = files.iter().map(|file| folder.join(file)).chain([folder.clone()]);
-    // Where that is not possible, the job says what it cannot read. A link is not followed: the folder may be
-    // another's.
-    paths.for_each(|path| _ = std::os::unix::fs::lchown(path, Some(owner.uid()), Some(owner.gid())));
+/// What root has made for people who sign in is the service's. Where that is not possible, the web says what it cannot
+/// read.
+pub fn hand_over(data: &Path) {
+    let _refused = rights::hand_over(data, &["web"]);
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub fn bind(settings: &Settings, mode: Mode) -> Result<Bound, Failure> {
     let address = options.listen;
     let bound = Server::bind(options).map_err(|e| refused(address, &e))?;
     // A certificate that root has made is read again, and the desk made beside it, by whom privileges are left to.
-    super::desk::hand_over(&settings.data.folder, "web", &["self-signed.pem"]);
+    super::desk::hand_over(&settings.data.folder);
     Ok(bound)
 }
 

@@ -10,6 +10,9 @@ use serde_json::Value;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use trunkline_charge::account::{Effect, Entry, Place};
+use trunkline_commit::{Folder, Group, Log, Options};
 use wire::{PROGRAM, Wire, text};
 
 const CDR: [&str; 4] = ["--cdr-file-records", "40", "--cdr-flush", "1"];
@@ -68,6 +71,19 @@ fn spoil(data: &Path, at: u64) {
     let mut octet = [0];
     file.read_exact_at(&mut octet, at).unwrap();
     file.write_all_at(&[octet[0] ^ 1], at).unwrap();
+}
+
+/// Commands that want the ledger only for who pays, on a store without calls: they end with 3, and say what is gone.
+fn told_of_calls(data: &Path, place: &str) {
+    std::fs::create_dir_all(data.join("store")).unwrap();
+    for words in [["rate-calls", "--from", "2026-11-01"], ["compare", "--from", "2026-11-01"]] {
+        for more in [&[][..], &["--json"], &["--csv"]] {
+            let (code, out, said) = charge(data, &[&words[..], more].concat());
+            assert_eq!(code, Some(3), "{words:?} {more:?}: {out}{said}");
+            assert!(said.contains(place) && said.contains("trunkline charge repair --data "), "{words:?}: {said}");
+            assert_eq!(out, "", "nothing is told of calls");
+        }
+    }
 }
 
 fn last(data: &Path) -> u64 {
@@ -139,6 +155,7 @@ fn a_changed_octet_is_told_by_all_who_read_and_mended() {
         assert!(said.contains(&place) && said.contains(&unknown), "{words:?}: {said}");
         assert!(!out.contains("every balance"), "{out}");
     }
+    told_of_calls(data, &place);
     let said = refused(data);
     assert!(said.contains(&place) && said.contains("trunkline charge repair"), "{said}");
     mended(data, first, behind - 1);
@@ -168,6 +185,7 @@ fn an_end_that_is_gone_is_told_and_its_numbers_are_not_used_again() {
         assert!(refused(data).contains(&place), "{}", refused(data));
         let (code, _, said) = charge(data, &["audit"]);
         assert!(code == Some(3) && said.contains(&place), "{said}");
+        told_of_calls(data, &place);
         mended(data, first, last);
         serves(data);
     }
@@ -191,6 +209,34 @@ fn a_torn_end_is_no_damage() {
     let mut node = Node::start_with(data, &CDR);
     node.stop();
     assert_eq!(charge(data, &["audit"]).0, Some(0));
+}
+
+/// An entry whose checksum is right and that names a session which no ledger of its length can have had: nobody takes
+/// memory for it, and who reads the ledger says which entry of which file it is.
+#[test]
+fn an_entry_of_a_session_that_cannot_be_is_refused_and_named() {
+    let data = served(false);
+    let data = data.path();
+    let next = last(data) + 1;
+    let (options, entries) = (Options::default(), Arc::new(Folder::open(&data.join("charge/ledger")).unwrap()));
+    let mut log = Log::open(entries, options, |_| Ok(()), |_, _| Ok(())).unwrap();
+    assert_eq!(log.next(), next);
+    let mut group = Group::new(&options);
+    let effects = vec![Effect::Moved { slot: u32::MAX, place: Place::default() }];
+    group.put(&Entry { sequence: next, at: 1_900_000_000, effects }.encode()).unwrap();
+    log.commit(&mut group).unwrap();
+    log.sync_mark().unwrap();
+    drop(log);
+    let told = format!(
+        "record {next}: it names slot 4294967295 of sessions, and no more than {next} can have been used \
+         (00000000000000000001.log)"
+    );
+    for words in [vec!["audit"], vec!["ledger", "1"], vec!["repair", "--dry-run"], vec!["repair"]] {
+        let (code, out, said) = charge(data, &words);
+        assert_eq!(code, Some(1), "{words:?}: {out}{said}");
+        assert!(said.contains(&told), "{words:?}: {said}");
+    }
+    assert!(refused(data).contains(&told), "{}", refused(data));
 }
 
 /// `run` goes on without charging, says so, and is not healthy.
@@ -250,6 +296,7 @@ fn ledgers_from_the_field_are_refused_with_what_is_gone() {
         let (code, out, said) = charge(data, &["audit"]);
         assert_eq!(code, Some(3), "{out}{said}");
         assert!(said.contains(told) && said.contains("nothing can be said of entries 739 to 1087"), "{said}");
+        told_of_calls(data, told);
         assert!(refused(data).contains(told));
         let to = if case.contains("mid") { 739 } else { 1087 };
         let done = mended(data, 739, to);

@@ -42,6 +42,7 @@ mod nats_server;
 mod packet_log;
 #[path = "../../../kit/tests/shared/ports.rs"]
 mod ports;
+mod reported;
 mod reports;
 mod responder;
 mod rights;

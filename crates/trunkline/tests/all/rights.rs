@@ -4,11 +4,12 @@
 //! Reports: files that root's command made and the service could not write afterwards (voipmonitor's spool, Cacti's
 //! rra, Asterisk's recordings); recordings that everybody on the machine could read.
 
-use crate::wire::{PROGRAM, text};
+use crate::eventually::eventually;
+use crate::wire::{PROGRAM, Wire, text};
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 const NOFOLLOW: rustix::fs::AtFlags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
 /// The user of a service: nobody's number.
@@ -157,6 +158,84 @@ fn an_index_that_root_makes_is_the_services_and_a_link_in_its_place_leads_nowher
     chown(locked, Some(0), Some(0)).unwrap();
     done(&extract);
     assert!(!index.exists());
+}
+
+/// A process that does not outlive the test.
+struct Serving(Child);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ended = self.0.kill();
+        let _ended = self.0.wait();
+    }
+}
+
+/// Whether it is root that tests, and the user of services has a name here.
+fn nobody_is_known() -> bool {
+    let id = Command::new("id").args(["-u", "nobody"]).output();
+    let known = id.is_ok_and(|id| id.stdout == format!("{SERVICE}\n").as_bytes());
+    if !known {
+        println!("SKIPPED: there is no user nobody");
+    }
+    known
+}
+
+/// What root opened for the service is no file of root's: its group reaches it, and it can remove it.
+#[test]
+fn sockets_are_the_services_once_root_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((_, data)) = service(folder.path()) else { return };
+    if !nobody_is_known() {
+        return;
+    }
+    let run = folder.path().join("run");
+    std::fs::create_dir(&run).unwrap();
+    chown(&run, Some(SERVICE), Some(SERVICE)).unwrap();
+    let at = |name: &str| text(&run.join(name)).to_owned();
+    let (cache, page) = (at("cache"), |name: &str| format!("unix:{}", at(name)));
+    let charge = ["charge", "serve", "--host", "ocs.demo", "--realm", "demo", "--listen", "127.0.0.1:0"];
+    for (words, sockets) in [
+        (vec!["cache", "-u", "nobody", "-s", &cache, "--metrics", &page("m1")], vec![cache.clone(), at("m1")]),
+        (vec!["graph", "serve", "--user", "nobody", "--data", text(&data), "--metrics", &page("m2")], vec![at("m2")]),
+        (
+            [&charge[..], &["--user", "nobody", "--data", text(&data), "--metrics", &page("m3")]].concat(),
+            vec![at("m3"), text(&data.join("charge/control.sock")).to_owned()],
+        ),
+    ] {
+        let mut command = Command::new(PROGRAM);
+        let mut serving = Serving(command.args(&words).stderr(Stdio::null()).spawn().unwrap());
+        let owner = |path: &String| Path::new(path).symlink_metadata().map(|about| (about.uid(), about.gid())).ok();
+        eventually(&format!("{words:?}"), || sockets.iter().all(|path| owner(path) == Some((SERVICE, SERVICE))));
+        let pid = rustix::process::Pid::from_child(&serving.0);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        assert!(serving.0.wait().unwrap().success(), "{words:?}");
+        assert!(sockets.iter().all(|path| !Path::new(path).exists()), "{words:?}");
+    }
+}
+
+#[test]
+fn sockets_of_a_run_are_the_services() {
+    let Some(wire) = Wire::lay("rights") else { return };
+    if !nobody_is_known() {
+        return;
+    }
+    std::fs::set_permissions(wire.folder.path(), Permissions::from_mode(0o755)).unwrap();
+    let (data, folder) = (wire.path("data"), wire.folder.path().display());
+    std::fs::create_dir(&data).unwrap();
+    chown(&data, Some(SERVICE), Some(SERVICE)).unwrap();
+    let config = format!(
+        "[capture]\nlanes = 1\nring = \"4 MiB\"\nuser = \"nobody\"\n[metrics]\nlisten = \"unix:{folder}/metrics\"\n\
+        [cache]\nlisten = [\"unix:{folder}/cache.sock\"]\nthreads = 1\n[charge]\nlisten = [\"127.0.0.1:13869\"]\n\
+        host = \"ocs.demo\"\nrealm = \"demo\"\n"
+    );
+    let running = wire.run("data", &config);
+    for path in [wire.path("metrics"), wire.path("cache.sock"), data.join("charge/control.sock"), data.join("run.lock")]
+    {
+        let about = path.symlink_metadata().unwrap();
+        assert_eq!((about.uid(), about.gid()), (SERVICE, SERVICE), "{}", path.display());
+    }
+    let (code, said) = running.end();
+    assert_eq!(code, 0, "{said:#?}");
 }
 
 #[test]

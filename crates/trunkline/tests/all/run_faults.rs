@@ -271,7 +271,8 @@ fn damaged_logs_of_graphs_and_alerts_are_mended_by_order() {
     let running = wire.run("data", &config);
     // While a run has them open nothing is mended.
     let (code, out, _) = repair(&[]);
-    assert_eq!((code, out.matches("not mended: somebody has it open").count()), (Some(3), 3), "{out}");
+    let who = format!("not mended: process {} holds the file `lock` in it: stop it", running.child.id());
+    assert_eq!((code, out.matches(&who).count()), (Some(3), 3), "{out}");
     assert_eq!(running.end().0, 0);
     let whole = repair(&["--dry-run"]);
     assert_eq!((whole.0, whole.1.matches(": nothing is damaged").count()), (Some(0), 3), "{}", whole.1);

@@ -260,10 +260,45 @@ fn who_has_the_alerts_open_and_answers_nobody_is_told_and_nothing_is_written_the
     alerts_and_audit(&data, "+4420700123");
     let held = trunkline_commit::Folder::open(&data.join("alert")).unwrap();
     let said = told(here, 3, &["store", "forget", "+4420700123"]);
-    assert!(said.contains("another process uses this folder"), "{said}");
+    let who = format!("trunkline-data/alert: process {} holds the file `lock` in it", std::process::id());
+    assert!(said.contains(&who), "{said}");
     assert!(stands(&data.join("alert"), "4420700123") > 0);
     drop(held);
     told(here, 0, &["store", "forget", "+4420700123"]);
+    assert_eq!(stands(&data, "4420700123"), 0);
+}
+
+/// Whatever is in it: who reads line by line, a terminal and a spreadsheet take a row for a row, and nothing of it, nor
+/// of a column's name, for an order.
+#[test]
+fn csv_of_sql_is_a_line_a_row_and_no_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("days.pcap"), capture(today() - 1, 1)).unwrap();
+    run(here, &["read", "days.pcap"]);
+    let select = "SELECT 'a' || char(13, 10) || '=1+1' || char(27) || ']0;x' || char(7, 155) || '1m' AS \"=cmd()\", \
+        char(10) || '@SUM(1)' AS \"a\u{1b}[2J\n+x\", char(9) || '-x;\"=y' AS \"+44 20\", -1.5 AS \"c\td\" FROM calls";
+    let said = told(here, 0, &["sql", "--csv", select]);
+    let right = "'=cmd(),a\u{fffd}[2J +x,'+44 20,c d\n\
+        a  =1+1\u{fffd}]0;x\u{fffd}\u{fffd}1m,' @SUM(1),\"' -x;'\"\"=y\",-1.5\n";
+    assert_eq!(said, right);
+}
+
+/// As it stands in a SIP address, but for its scheme: the number is who is before the host, never the port.
+#[test]
+fn a_number_with_a_host_is_forgotten_and_a_port_is_no_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("days.pcap"), capture(today() - 1, 2)).unwrap();
+    run(here, &["read", "days.pcap"]);
+    let data = here.join("trunkline-data");
+    for given in ["4420700123@pbx.example:5060", "<+44-20-700123@[2001:db8::1]>;tag=x"] {
+        let said = told(here, 0, &["store", "forget", given, "--dry-run"]);
+        assert!(said.contains("receipt: 4420700123, ") && said.contains("\n1 call with their streams would"), "{said}");
+    }
+    let said = told(here, 2, &["store", "forget", "pbx.example:5060"]);
+    assert!(said.contains("'pbx.example:5060' is not a number"), "{said}");
+    told(here, 0, &["store", "forget", "4420700123@pbx.example:5060"]);
     assert_eq!(stands(&data, "4420700123"), 0);
 }
 

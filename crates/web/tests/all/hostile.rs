@@ -179,6 +179,54 @@ fn a_request_names_one_host() {
     }
 }
 
+/// Two readers of one request that take its body to end elsewhere are how one client's request becomes another's
+/// (CVE-2019-16276, CVE-2021-33197 and their kind): what is coded otherwise than in chunks is refused, and nothing
+/// behind such a body is a request.
+#[test]
+fn a_body_ends_in_one_place() {
+    let world = World::new();
+    let answers = |head: &str, body: &str| {
+        let request = format!("POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\n{head}\r\n{body}");
+        text(&raw(world.handle.address(), request.as_bytes()))
+    };
+    let behind = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let chunks = format!("2\r\n{{}}\r\n0\r\n\r\n{behind}");
+    for coding in [
+        "Transfer-Encoding: gzip, chunked\r\n",
+        "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked, chunked\r\n",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: identity, chunked\r\n",
+        "Transfer-Encoding: \x0bchunked\r\n",
+        "Transfer-Encoding: chunked;x=y\r\n",
+        "Transfer-Encoding: chunked, gzip\r\n",
+        "Transfer-Encoding: xchunked\r\n",
+        "Transfer-Encoding : chunked\r\n",
+        "Transfer-Encoding:\r\n chunked\r\n",
+        "Transfer-Encoding: , chunked\r\n",
+    ] {
+        for length in ["", "Content-Length: 2\r\n"] {
+            for head in [format!("{coding}{length}"), format!("{length}{coding}")] {
+                let told = answers(&head, &chunks);
+                assert!(
+                    told.starts_with("HTTP/1.1 400 ") && told.matches("HTTP/1.1 ").count() == 1,
+                    "{head:?}: {told}"
+                );
+            }
+        }
+    }
+    // In chunks it is read, also beside a length, and the connection ends with its answer.
+    for head in ["Transfer-Encoding: chunked\r\n", "Transfer-Encoding: CHUNKED\r\nContent-Length: 2\r\n"] {
+        let told = answers(&format!("Content-Type: application/json\r\n{head}"), &chunks);
+        assert!(told.starts_with("HTTP/1.1 4") && told.contains("connection: close\r\n"), "{head:?}: {told}");
+        assert_eq!(told.matches("HTTP/1.1 ").count(), 1, "{head:?}: {told}");
+        assert!(!told.contains("Transfer-Encoding"), "{head:?}: {told}");
+    }
+    // Without a coding what is behind is a request of its own.
+    let told = answers("Content-Type: application/json\r\nContent-Length: 2\r\n", &format!("{{}}{behind}"));
+    assert_eq!(told.matches("HTTP/1.1 ").count(), 2, "{told}");
+}
+
 #[test]
 fn no_path_leaves_the_pages() {
     let world = World::new();
@@ -226,8 +274,26 @@ fn large_requests_are_refused_and_do_not_hurt() {
     viewer.ask("PUT", "/filters/x", Some(deep.as_bytes())).problem(400, "bad-parameter");
     let nested = "(".repeat(3000);
     viewer.get(&format!("/calls?filter={nested}")).problem(400, "bad-filter");
-    let told = "POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n";
-    assert!(text(&raw(address, told.as_bytes())).starts_with("HTTP/1.1 413"));
+    for length in ["99999999999", "18446744073709551613", "18446744073709551615", "99999999999999999999999999"] {
+        let told = format!(
+            "POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n"
+        );
+        let answer = text(&raw(address, told.as_bytes()));
+        assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("connection: close"), "{length}: {answer}");
+        // Behind another one of the same connection, too.
+        let two = format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n{told}");
+        let answer = text(&raw(address, two.as_bytes()));
+        assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("HTTP/1.1 413 "), "{length}: {answer}");
+    }
+    // What is in a body says nothing of the head, and no length is no large one.
+    let inner = "Content-Length: 99999999999999999999999999\r\n";
+    let request = format!("POST /nothing HTTP/1.1\r\nContent-Length: {}\r\n\r\n{inner}", inner.len());
+    assert!(text(&raw(address, request.as_bytes())).starts_with("HTTP/1.1 400 "));
+    for length in ["-1", "0x10", "5, 99999999999999999999999999", "1e30"] {
+        let request = format!("POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n");
+        assert!(text(&raw(address, request.as_bytes())).starts_with("HTTP/1.1 400 "), "{length}");
+    }
     viewer.get("/calls").ok(200);
 }
 

@@ -330,7 +330,7 @@ impl Restoring {
             11 => state.recorded = Some(Box::new(Recorded::take(from)?)),
             12 => self.forwarding.get_or_insert_default().take(from)?,
             RECEIVED => self.received.get_or_insert_default().take(std::mem::take(from)).ok()?,
-            14 => state.lost = u64::take(from)?,
+            14 => state.lost = u64::take(from).filter(|lost| *lost <= state.sequence)?,
             15 => state.debits.restore(u64::take(from)?, Debit::take(from)?),
             7 => self.ended = (u64::take(from)? == self.count).then_some(true)?,
             _ => return None,

@@ -2,7 +2,6 @@
 
 use crate::charge::bill::compared::{self, Compared, Lines, Tolerance};
 use crate::charge::bill::{Failed, Step, Waiting, Which, told};
-use crate::charge::configured;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -100,8 +99,7 @@ fn compared(
             let nothing = || SourceError::new(Trouble::Refused, "From when to when?");
             let span = ask.span_ns.ok_or_else(nothing)?;
             let lines = compared::charged(store, span, profile, tolerance, waiting);
-            let ledger = configured::ledger(data);
-            let payers = |lines| compared::with_payers(lines, &ledger, tolerance, waiting);
+            let payers = |lines| compared::with_payers(lines, data, tolerance, waiting);
             (lines.and_then(payers).map_err(failed)?, span)
         }
     };

@@ -3,7 +3,7 @@
 use super::compare::{ITEMS_MAX, PAYERS_MAX, failed, texts, while_wanted};
 use crate::charge::bill::rated::{self, By, Sums};
 use crate::charge::bill::{Which, told};
-use crate::charge::configured;
+use crate::charge::{configured, damage};
 use std::collections::BTreeMap;
 use std::path::Path;
 use trunkline_charge::account::ServiceKey;
@@ -42,7 +42,7 @@ pub fn rate(
     let which = Which { filter: ask.filter.clone(), from_ns: ask.span_ns.0, to_ns: ask.span_ns.1 };
     let mut totals = Totals::default();
     let (sums, skipped) = while_wanted(progress, cancel, |waiting| {
-        let rater = rated::rater(&disk, &by, waiting).map_err(failed)?;
+        let rater = rated::rater(&disk, &damage::witnesses(data), &by, waiting).map_err(failed)?;
         let mut each = |call: &rated::Told| {
             let call = told::rated(call);
             totals.add(&call);

@@ -223,7 +223,7 @@ fn a_comparison_ends_wherever_it_is() {
     };
     let online = |waiting: &crate::charge::bill::Waiting<'_>| {
         let lines = compared::charged(&store, (which.from_ns, which.to_ns), &profile, &tolerance, waiting)?;
-        let lines = compared::with_payers(lines, &configured::ledger(folder.path()), &tolerance, waiting)?;
+        let lines = compared::with_payers(lines, folder.path(), &tolerance, waiting)?;
         compared::against(&store, lines, &profile, None, &tolerance, &which, waiting)
     };
     let of_bill = (0..).take_while(|at| ended_at(*at, run)).count();
@@ -234,7 +234,7 @@ fn a_comparison_ends_wherever_it_is() {
     let waiting = crate::charge::bill::Waiting { stop: trunkline_store::Stop::never(), tell: &|_, _| {} };
     let refused = |tolerance: &Tolerance| {
         let lines = compared::charged(&store, (which.from_ns, which.to_ns), &profile, tolerance, &waiting)?;
-        let lines = compared::with_payers(lines, &configured::ledger(folder.path()), tolerance, &waiting)?;
+        let lines = compared::with_payers(lines, folder.path(), tolerance, &waiting)?;
         compared::against(&store, lines, &profile, None, tolerance, &which, &waiting)
     };
     let why = |tolerance: &Tolerance| refused(tolerance).unwrap_err().to_string();
@@ -258,7 +258,7 @@ fn a_rating_ends_wherever_it_is() {
         to_ns: START + 7200 * SECOND,
     };
     let run = |waiting: &crate::charge::bill::Waiting<'_>| {
-        let rater = rated::rater(&disk, &by, waiting)?;
+        let rater = rated::rater(&disk, &[], &by, waiting)?;
         rated::rate(&store, rater, (&numbers, &by), &which, waiting, &mut |_| true).map(drop)
     };
     let asked = (0..).take_while(|at| ended_at(*at, run)).count();

@@ -1,6 +1,7 @@
 //! Calls of the store beside lines of a bill, or beside what was charged online.
 
 use super::{Failed, MS, SECOND, Step, TELL_EVERY, Waiting, Which, add_skipped, calls, cover, length, seen, wanted};
+use crate::charge::{configured, damage};
 use std::collections::{BTreeSet, HashMap};
 use std::io::BufRead;
 use std::path::Path;
@@ -74,14 +75,17 @@ pub enum Payers {
     Of(Box<session::Payers>),
 }
 
-/// The same with those who have to pay by the ledger, and the currency of its plans; without a ledger nobody knows.
+/// The same with those who have to pay by the ledger of a data folder, and the currency of its plans; without a ledger
+/// nobody knows.
 ///
 /// # Errors
 /// The ledger is damaged, or has too many of them, or it was given up.
-pub fn with_payers(lines: Lines, ledger: &Path, tolerance: &Tolerance, waiting: &Waiting<'_>) -> Result<Lines, Failed> {
-    let Ok(disk) = Folder::beside(ledger) else { return Ok(Lines { payers: Payers::Unknown, ..lines }) };
+pub fn with_payers(lines: Lines, data: &Path, tolerance: &Tolerance, waiting: &Waiting<'_>) -> Result<Lines, Failed> {
+    let Ok(disk) = Folder::beside(&configured::ledger(data)) else {
+        return Ok(Lines { payers: Payers::Unknown, ..lines });
+    };
     waiting.read(Step::Payers, 0)?;
-    let payers = ledger::payers(&disk, tolerance.payers_max, &mut || waiting.goes_on())?;
+    let payers = ledger::payers(&disk, &damage::witnesses(data), tolerance.payers_max, &mut || waiting.goes_on())?;
     let plans = payers.plans().filter_map(|plan| tariff::read("plan", &plan.text).ok());
     let currencies: BTreeSet<String> = plans.map(|plan| plan.currency).collect();
     let currency = currencies.first().filter(|_| currencies.len() == 1).cloned();

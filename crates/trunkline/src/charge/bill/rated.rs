@@ -14,7 +14,7 @@ use trunkline_charge::ledger::{self, PAYERS_MAX};
 use trunkline_charge::numbers::Numbers;
 use trunkline_charge::session::{CallPayer, CallRated, CallRater, Spoken};
 use trunkline_charge::tariff::Plan;
-use trunkline_commit::Folder;
+use trunkline_commit::{Folder, Witness};
 use trunkline_kit::Id;
 use trunkline_store::row::Call;
 use trunkline_store::{Skipped, Store};
@@ -174,9 +174,9 @@ impl By {
 ///
 /// # Errors
 /// There is no ledger, or it is damaged or too large, or has no plan of that name; it was given up.
-pub fn rater(disk: &Folder, by: &By, waiting: &Waiting<'_>) -> Result<CallRater, Failed> {
+pub fn rater(disk: &Folder, witnesses: &[Witness], by: &By, waiting: &Waiting<'_>) -> Result<CallRater, Failed> {
     waiting.read(Step::Payers, 0)?;
-    let payers = ledger::payers(disk, by.payers_max, &mut || waiting.goes_on())?;
+    let payers = ledger::payers(disk, witnesses, by.payers_max, &mut || waiting.goes_on())?;
     let absent = |name: &str| Failed::Asked(format!("no account can have the plan '{name}': the ledger has none"));
     if let Some(name) = by.plan_name.as_ref().filter(|name| payers.plans().all(|plan| *plan.name != ***name)) {
         return Err(absent(name));

@@ -3,6 +3,7 @@
 use super::{Cache, daemon, image, setup};
 use crate::cache::target::Target;
 use crate::failure::Failure;
+use crate::rights;
 use crate::run::metrics::{self, Page};
 use crate::run::status::process;
 use crate::stop::Stop;
@@ -13,7 +14,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trunkline_cache::job::{Figures, Job, samples};
-use trunkline_capture::live::privileges;
 use trunkline_kit::exit::Exit;
 use trunkline_net::Listen;
 
@@ -46,7 +46,13 @@ pub fn serve(cache: &Cache) -> Result<Exit, Failure> {
     let page = cache.metrics.as_ref().map(metrics::bind).transpose();
     let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
     let mut opened = Job::open(setup).map_err(|e| Failure::Failed(e.to_string()))?;
-    privileges::give_up(cache.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+    let sockets = listens.iter().filter_map(|listen| match listen {
+        Listen::Unix { path, .. } => Some(path.as_path()),
+        _ => None,
+    });
+    let sockets = sockets.chain(cache.metrics.as_ref().and_then(crate::run::config::Listen::path));
+    let sockets: Vec<PathBuf> = sockets.map(Path::to_path_buf).collect();
+    rights::give_up(cache.user.as_deref(), &sockets)?;
     let file = cache.memory_file.as_deref().map(image::claim).transpose()?;
     let recalled = file.as_ref().map_or(Ok(Exit::Done), |file| image::recall(&mut opened, file))?;
     let job = Arc::new(opened.start().map_err(|e| Failure::Failed(e.to_string()))?);

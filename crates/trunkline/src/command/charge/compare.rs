@@ -3,8 +3,7 @@
 use super::when::{self, Profiled};
 use crate::bar::Bar;
 use crate::charge::bill::compared::{self, Compared, Lines, Tolerance};
-use crate::charge::bill::{Step, Waiting, Which, told};
-use crate::charge::configured;
+use crate::charge::bill::{Failed, Step, Waiting, Which, told};
 use crate::cli::DataFolder;
 use crate::command::calls::parse;
 use crate::failure::Failure;
@@ -105,14 +104,14 @@ impl Compare {
             }
         };
         let waiting = Waiting { stop, tell: &tell };
+        let failed = |failed| when::failure(&self.data.path, failed);
         let (lines, (from_ns, to_ns)) = match &self.bill {
-            Some(path) => bill(path, &profile, given, &tolerance, &waiting)?,
+            Some(path) => bill(path, &profile, given, &tolerance, &waiting).map_err(failed)?,
             None => {
                 let span = given.map_or_else(|| when::yesterday(&terminal.zone), Ok)?;
                 let charged = compared::charged(&store, span, &profile, &tolerance, &waiting);
-                let ledger = configured::ledger(&self.data.path);
-                let payers = |lines| compared::with_payers(lines, &ledger, &tolerance, &waiting);
-                let charged = charged.and_then(payers).map_err(when::failure)?;
+                let payers = |lines| compared::with_payers(lines, &self.data.path, &tolerance, &waiting);
+                let charged = charged.and_then(payers).map_err(failed)?;
                 (charged, span)
             }
         };
@@ -120,7 +119,7 @@ impl Compare {
         let tolerance = Tolerance { span_of_bill: self.bill.is_some() && given.is_none(), ..tolerance };
         let of = compared::against(&store, lines, &profile, plan.as_ref(), &tolerance, &which, &waiting);
         bar.into_inner().end();
-        let of = of.map_err(when::failure)?;
+        let of = of.map_err(failed)?;
         when::tell_skipped(&of.skipped);
         for unread in &of.unread {
             eprintln!("trunkline: line {}: {}", unread.line, unread.what);
@@ -173,18 +172,19 @@ fn bill(
     given: Option<(i64, i64)>,
     tolerance: &Tolerance,
     waiting: &Waiting<'_>,
-) -> Result<(Lines, (i64, i64)), Failure> {
+) -> Result<(Lines, (i64, i64)), Failed> {
+    let of_file = |why: String| Failed::Asked(format!("{}: {why}", path.display()));
     let named = |failed| match failed {
-        crate::charge::bill::Failed::Asked(why) => Failure::Failed(format!("{}: {why}", path.display())),
-        other => when::failure(other),
+        Failed::Asked(why) => of_file(why),
+        other => other,
     };
     let lines = if path.as_os_str() == "-" {
         compared::bill(&mut std::io::stdin().lock(), profile, tolerance, waiting).map_err(named)?
     } else {
-        let file = File::open(path).map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))?;
+        let file = File::open(path).map_err(|e| of_file(e.to_string()))?;
         compared::bill(&mut BufReader::new(file), profile, tolerance, waiting).map_err(named)?
     };
-    let nothing = || Failure::Failed(format!("{}: not one line of it can be read", path.display()));
+    let nothing = || of_file("not one line of it can be read".to_owned());
     let span = given.or_else(|| compared::days_of(&lines.lines, profile)).ok_or_else(nothing)?;
     Ok((lines, span))
 }

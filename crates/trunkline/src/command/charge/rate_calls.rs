@@ -4,7 +4,7 @@ use super::when::{self, Profiled};
 use crate::bar::Bar;
 use crate::charge::bill::rated::{self, Account, By, Sums, Told};
 use crate::charge::bill::{Waiting, Which, told};
-use crate::charge::configured;
+use crate::charge::{configured, damage};
 use crate::cli::DataFolder;
 use crate::command::calls::parse;
 use crate::failure::Failure;
@@ -92,7 +92,8 @@ impl RateCalls {
             .map_err(|e| Failure::Failed(format!("no ledger in {}, and so no plan: {e}", folder.display())))?;
         let key = ServiceKey { rating_group: self.rating_group, service: self.service };
         let (by, waiting) = (By::plans(key), Waiting { stop: Stop::never(), tell: &|_, _| {} });
-        let rater = rated::rater(&disk, &by, &waiting).map_err(when::failure)?;
+        let failed = |failed| when::failure(&self.data.path, failed);
+        let rater = rated::rater(&disk, &damage::witnesses(&self.data.path), &by, &waiting).map_err(failed)?;
         let (mut out, mut bar, mut count, mut broken) = (stdout(), Bar::new(), 0u64, None);
         if self.csv {
             writeln!(out, "{}", CSV.join(","))?;
@@ -108,7 +109,7 @@ impl RateCalls {
         if let Some(error) = broken {
             return Err(error.into());
         }
-        let (sums, skipped) = done.map_err(when::failure)?;
+        let (sums, skipped) = done.map_err(failed)?;
         when::tell_skipped(&skipped);
         if self.json {
             writeln!(out, "{}", sums_json(&sums, (from_ns, to_ns)))?;

@@ -74,8 +74,8 @@ impl Repair {
         let opened = if self.dry_run { Folder::beside(path) } else { Folder::open(path) };
         opened.map_err(|error| match error.kind() {
             ErrorKind::ResourceBusy => {
-                let why = "a node serves it: stop it, and repair then";
-                Failure::Failed(format!("{}: {why}", configured::folder(self.place.data()).display()))
+                let why = "stop it (`trunkline charge serve`, `trunkline run` or another), and repair then";
+                Failure::Failed(format!("{}: {error}: {why}", path.display()))
             }
             _ => Failure::Failed(format!("{}: {error}", path.display())),
         })

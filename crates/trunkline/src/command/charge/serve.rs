@@ -20,7 +20,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use trunkline_capture::live::privileges;
+use trunkline_charge::account::SLOTS_MAX;
 use trunkline_charge::job::Node;
 use trunkline_charge::peer::WATCHDOG_LEAST_S;
 use trunkline_kit::config::{Octets, Raw, Value};
@@ -104,7 +104,7 @@ pub struct Serve {
     #[arg(long, value_name = "WORD", default_value = "terminate", value_parser = failure_handling)]
     failure_handling: FailureHandling,
     /// Sessions at a time, those among them whose answers are kept after their end
-    #[arg(long, value_name = "NUM", default_value_t = 4_000_000, value_parser = range(1, 100_000_000))]
+    #[arg(long, value_name = "NUM", default_value_t = 4_000_000, value_parser = range(1, SLOTS_MAX.into()))]
     sessions: u64,
     /// Seconds for which answers are kept after a session
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = range(30, 86_400))]
@@ -244,8 +244,7 @@ impl Serve {
         let Some(opened) = configured::open(section, &gtpp, &self.directory()?, data)? else {
             return Err(Failure::Usage("nowhere to listen".to_owned()));
         };
-        privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
-        rights::close_beside(data);
+        self.give_up(data)?;
         // Serving is what was asked for, and it is not done: no part of it was.
         let node = configured::start(opened, section, &cdr, data).map_err(|failure| match failure {
             Failure::Damaged(why) => Failure::Failed(why),
@@ -271,8 +270,7 @@ impl Serve {
             ca_file: self.nats_ca_file.clone(),
         };
         let ready = configured::ready(&charge, &self.gtpp(), &self.directory()?, &standby, &data)?;
-        privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
-        rights::close_beside(&data);
+        self.give_up(&data)?;
         configured::try_doors(&charge, &self.gtpp())?;
         let tells: fn(&Setup, Option<&Node>) = |setup, node| match node {
             Some(node) => announce(&setup.data, &setup.charge, &setup.gtpp, node),
@@ -280,6 +278,16 @@ impl Serve {
         };
         Seat::start(Setup { charge, gtpp: self.gtpp(), cdr: self.cdr.section(), standby, ready, data, tells })
             .map(Running::of)
+    }
+
+    /// Becomes the user that is named, once all is open.
+    fn give_up(&self, data: &Path) -> Result<(), Failure> {
+        let control = configured::socket(data);
+        let sockets = self.metrics.as_ref().and_then(Listen::path).map(Path::to_path_buf).into_iter();
+        let sockets: Vec<PathBuf> = sockets.chain(control.exists().then_some(control)).collect();
+        rights::give_up(self.user.as_deref(), &sockets)?;
+        rights::close_beside(data);
+        Ok(())
     }
 
     /// The configuration's own checks hold here, too.

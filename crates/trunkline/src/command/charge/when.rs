@@ -116,7 +116,7 @@ pub fn csv_line(columns: &[&str], of: &Value) -> String {
     let value = |name: &&str| match name.split('.').fold(of, |of, part| &of[part]) {
         Value::Null => String::new(),
         Value::String(text) => csv(text),
-        other => other.to_string(),
+        other => csv(&other.to_string()),
     };
     columns.iter().map(value).collect::<Vec<_>>().join(",")
 }
@@ -126,11 +126,11 @@ pub fn cells(texts: &[String], terminal: &Terminal) -> Row {
     Row { cells: texts.iter().map(|text| Cell::new(terminal).with(Style::Plain, text)).collect(), below: Vec::new() }
 }
 
-/// What failed.
-pub fn failure(failed: Failed) -> Failure {
+/// What failed of a data folder.
+pub fn failure(data: &Path, failed: Failed) -> Failure {
     match failed {
         Failed::Store(error) => search::failure(error),
-        Failed::Ledger(fault) if fault.is_damage() => Failure::Damaged(damage::told(&fault)),
+        Failed::Ledger(fault) => damage::failure(data, &fault),
         other => Failure::Failed(other.to_string()),
     }
 }

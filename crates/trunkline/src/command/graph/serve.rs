@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use trunkline_capture::live::privileges;
 use trunkline_graph::job::EchoSockets;
 use trunkline_kit::exit::Exit;
 
@@ -62,7 +61,8 @@ impl Serve {
         let page = self.metrics.as_ref().map(metrics::bind).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let echo = EchoSockets::open();
-        privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+        let socket = self.metrics.as_ref().and_then(Listen::path).map(Path::to_path_buf);
+        rights::give_up(self.user.as_deref(), socket.as_slice())?;
         rights::close_beside(&self.data);
         let running = Arc::new(Running::start(&loaded.settings.graph, &self.data, echo)?);
         let own = Arc::downgrade(&running);

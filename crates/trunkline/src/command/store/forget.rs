@@ -28,8 +28,8 @@ use trunkline_store::key::day_of;
 use trunkline_store::removal::{Chosen, Class, Gone};
 use trunkline_store::time::rfc3339;
 use trunkline_web::auth::{DESK_FILE, Desk, NumberAtDesk, OPEN_DESK_FILE};
-use trunkline_wire::sip::NameAddr;
 use trunkline_wire::sip::number::plain;
+use trunkline_wire::sip::{NameAddr, Scheme, Uri, unescape};
 
 /// How long alerts that run may take: their log is written anew.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -54,10 +54,16 @@ struct Receipt {
 
 pub fn forget(number: &str, settings: &Settings, dry_run: bool, json: bool) -> Result<Exit, Failure> {
     let wrong = || Failure::Usage(format!("'{number}' is not a number: write it as it stands in calls, no pattern"));
-    let number = Forgotten::new(&as_kept(number)).ok_or_else(wrong)?;
+    let names: Vec<Forgotten> = as_kept(number).iter().filter_map(|name| Forgotten::new(name)).collect();
+    let (number, others) = names.split_first().ok_or_else(wrong)?;
     let data = &settings.data.folder;
     let mut store = open(settings, dry_run)?;
-    let (mut found, skipped) = store.chosen_of(number.name()).map_err(search::failure)?;
+    let mut number = number.clone();
+    let (mut found, mut skipped) = store.chosen_of(number.name()).map_err(search::failure)?;
+    if let Some(other) = others.first().filter(|_| found.is_empty()) {
+        number = other.clone();
+        (found, skipped) = store.chosen_of(number.name()).map_err(search::failure)?;
+    }
     let at_ns = now_ns();
     let rules = retention::rules(settings, data);
     let moment = Moment::now();
@@ -84,9 +90,23 @@ pub fn forget(number: &str, settings: &Settings, dry_run: bool, json: bool) -> R
 }
 
 /// What is kept of what stands in a header: the number alone, without `tel:` and without separators. Else what is asked
-/// to leave would stay, and the receipt would say that nothing was there.
-fn as_kept(given: &str) -> String {
-    plain(NameAddr::parse(given.trim().as_bytes()).uri().number(), false).into_owned()
+/// to leave would stay, and the receipt would say that nothing was there. Of what has a host and no scheme it is the
+/// whole, as user parts have an `@` in them at times, or else what is before the host. A host with its port is
+/// nobody's.
+fn as_kept(given: &str) -> Vec<String> {
+    let address = NameAddr::parse(given.trim().as_bytes());
+    let uri = address.uri();
+    let without_scheme = || uri.scheme == Scheme::Other;
+    let cut = |at: u8| Some(uri.core.split_at(uri.core.iter().position(|octet| *octet == at)?));
+    if cut(b'@').is_some_and(|(user, _)| without_scheme() && !user.contains(&b':')) {
+        let address = [&b"sip:"[..], uri.core].concat();
+        let user = plain(Uri::parse(&address).number(), false).into_owned();
+        return vec![unescape(uri.core).into_owned(), user];
+    }
+    match cut(b':').filter(|_| without_scheme()) {
+        Some((_, port)) if port[1..].iter().all(u8::is_ascii_digit) => Vec::new(),
+        _ => vec![plain(uri.number(), false).into_owned()],
+    }
 }
 
 impl Receipt {
@@ -139,7 +159,7 @@ impl Receipt {
                 true => desk.number_at_desk(&self.number),
                 false => desk.forget_number(&self.number, &who, self.at_ns),
             });
-            desk::hand_over(data, "web", &desk::FILES);
+            desk::hand_over(data);
             match done {
                 Ok(done) => {
                     let sum = self.desk.get_or_insert_default();
@@ -242,10 +262,20 @@ mod tests {
             ("100", "100"),
             ("a-b.c", "a-b.c"),
         ] {
+            assert_eq!(as_kept(given), [kept], "{given}");
+        }
+        for (given, kept) in [
+            ("442079460702@pbx", ["442079460702@pbx", "442079460702"]),
+            ("+44-20-7946-0702@pbx:5060;user=phone", ["+44-20-7946-0702@pbx:5060", "+442079460702"]),
+            ("<%2B442079460702@[2001:db8::1]>;tag=1", ["+442079460702@[2001:db8::1]", "+442079460702"]),
+            ("ann@pbx.example", ["ann@pbx.example", "ann"]),
+        ] {
             assert_eq!(as_kept(given), kept, "{given}");
         }
-        for no_number in ["", "tel:", "sip:pbx.example", "sip:44*@pbx", "44207%", "a b"] {
-            assert_eq!(Forgotten::new(&as_kept(no_number)), None, "{no_number}");
+        for no_number in
+            ["", "tel:", "sip:pbx.example", "sip:44*@pbx", "44207%", "a b", "im:ann@pbx*", "pbx.example:5060"]
+        {
+            assert!(as_kept(no_number).iter().all(|name| Forgotten::new(name).is_none()), "{no_number}");
         }
     }
 }

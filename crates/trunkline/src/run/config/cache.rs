@@ -4,7 +4,7 @@ use super::SOCKET_PATH_MAX;
 use super::web::Network;
 use core::fmt;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trunkline_kit::config::{Octets, Raw, Value, quoted};
 
@@ -87,6 +87,13 @@ pub enum Door {
     Udp(SocketAddr),
     /// A unix socket.
     Unix(PathBuf),
+}
+
+impl Door {
+    /// The path of a unix socket.
+    pub fn path(&self) -> Option<&Path> {
+        if let Door::Unix(path) = self { Some(path) } else { None }
+    }
 }
 
 impl fmt::Display for Door {

@@ -61,7 +61,7 @@ trunkline_kit::section! {
         failure_handling: FailureHandling = FailureHandling::Terminate => Restart;
         /// Sessions at a time, those among them whose answers are kept after their end; one more is told that we are
         /// too busy.
-        sessions: u32 = 4_000_000 => Restart, 1 => 100_000_000;
+        sessions: u32 = 4_000_000 => Restart, 1 => trunkline_charge::account::SLOTS_MAX;
         /// For how long answers are kept after a session: longer than any client repeats a request.
         keep_answers: Duration = Duration::from_secs(300) => Restart,
             Duration::from_secs(30) => Duration::from_secs(86_400);

@@ -2,7 +2,7 @@
 
 use core::fmt;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use trunkline_kit::config::{Octets, Raw, Value, quoted};
 
 trunkline_kit::choices! {
@@ -193,6 +193,13 @@ pub enum Listen {
 
 /// The longest path of a Unix socket: `sun_path` of unix(7) without its end.
 pub const SOCKET_PATH_MAX: usize = 107;
+
+impl Listen {
+    /// The path of a Unix socket.
+    pub fn path(&self) -> Option<&Path> {
+        if let Listen::Unix(path) = self { Some(path) } else { None }
+    }
+}
 
 impl fmt::Display for Listen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
