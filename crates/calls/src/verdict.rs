@@ -92,48 +92,57 @@ pub fn weight_of(kind: &str) -> Option<Weight> {
     KINDS.iter().find(|(known, _)| *known == kind).map(|(_, weight)| *weight)
 }
 
+/// What a rule looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// The signalling at least.
+    Call,
+    /// Media that was seen: of a call without any it says nothing, and is not asked.
+    Media,
+}
+
 /// All rules with the kinds that they give, causes first.
-pub const RULES: &[(&[&str], Rule)] = &[
-    (&["no-response"], setup::no_response),
-    (&["failure-4xx", "failure-5xx", "failure-6xx"], setup::failure),
-    (&["credentials-refused", "stale-nonce"], progress::credentials_refused),
-    (&["no-progress"], progress::no_progress),
-    (&["ack-lost"], dialog::ack_lost),
-    (&["missing-ack"], dialog::missing_ack),
-    (&["not-captured"], dialog::one_direction),
-    (&["reinvite-refused"], dialog::reinvite_refused),
-    (&["session-expired"], dialog::session_expired),
-    (&["not-captured"], audio::not_captured),
-    (&["media-not-captured"], carried::media_carried),
-    (&["no-audio"], keys::no_keys),
-    (&["no-audio"], ice::no_way),
-    (&["no-audio"], connect::no_connection),
-    (&["no-audio", "one-way-audio"], unreached::media),
-    (&["media-not-captured"], audio::media_not_captured),
-    (&["media-not-captured"], astray::media_left),
-    (&["no-audio"], audio::no_audio),
-    (&["no-audio"], described::nothing_agreed),
-    (&["one-way-audio"], audio::one_way_audio),
-    (&["no-audio", "one-way-audio"], astray::to_private_address),
-    (&["one-way-audio"], relayed::relay_is_silent),
-    (&["one-way-audio", "no-audio", "audio-stopped"], talk::one_way_from),
-    (&["audio-stopped"], talk::audio_stopped),
-    (&["codec-mismatch"], audio::codec_mismatch),
-    (&["codec-mismatch"], described::codec_taken_away),
-    (&["loss"], audio::loss),
-    (&["lost-after-tap"], receiver::lost_after_tap),
-    (&["fax-loss"], fax::one_way),
-    (&["fax-loss"], fax::fax_loss),
-    (&["not-captured"], audio::lost_by_capture),
-    (&["jitter"], audio::jitter),
-    (&["late-audio"], talk::late_audio),
-    (&["retransmission-storm"], setup::retransmission_storm),
-    (&["early-hangup"], setup::early_hangup),
-    (&["slow-setup"], setup::slow_setup),
-    (&["transfer-failed"], dialog::transfer_failed),
-    (&["unknown-dialog"], dialog::unknown_dialog),
-    (&["long-ringing"], progress::long_ringing),
-    (&["media-not-captured"], audio::no_media_captured),
+pub const RULES: &[(&[&str], Of, Rule)] = &[
+    (&["no-response"], Of::Call, setup::no_response),
+    (&["failure-4xx", "failure-5xx", "failure-6xx"], Of::Call, setup::failure),
+    (&["credentials-refused", "stale-nonce"], Of::Call, progress::credentials_refused),
+    (&["no-progress"], Of::Call, progress::no_progress),
+    (&["ack-lost"], Of::Call, dialog::ack_lost),
+    (&["missing-ack"], Of::Call, dialog::missing_ack),
+    (&["not-captured"], Of::Call, dialog::one_direction),
+    (&["reinvite-refused"], Of::Call, dialog::reinvite_refused),
+    (&["session-expired"], Of::Call, dialog::session_expired),
+    (&["not-captured"], Of::Call, audio::not_captured),
+    (&["media-not-captured"], Of::Call, carried::media_carried),
+    (&["no-audio"], Of::Call, keys::no_keys),
+    (&["no-audio"], Of::Call, ice::no_way),
+    (&["no-audio"], Of::Call, connect::no_connection),
+    (&["no-audio", "one-way-audio"], Of::Media, unreached::media),
+    (&["media-not-captured"], Of::Call, audio::media_not_captured),
+    (&["media-not-captured"], Of::Media, astray::media_left),
+    (&["no-audio"], Of::Call, audio::no_audio),
+    (&["no-audio"], Of::Call, described::nothing_agreed),
+    (&["one-way-audio"], Of::Media, audio::one_way_audio),
+    (&["no-audio", "one-way-audio"], Of::Media, astray::to_private_address),
+    (&["one-way-audio"], Of::Media, relayed::relay_is_silent),
+    (&["one-way-audio", "no-audio", "audio-stopped"], Of::Media, talk::one_way_from),
+    (&["audio-stopped"], Of::Media, talk::audio_stopped),
+    (&["codec-mismatch"], Of::Media, audio::codec_mismatch),
+    (&["codec-mismatch"], Of::Media, described::codec_taken_away),
+    (&["loss"], Of::Media, audio::loss),
+    (&["lost-after-tap"], Of::Media, receiver::lost_after_tap),
+    (&["fax-loss"], Of::Media, fax::one_way),
+    (&["fax-loss"], Of::Media, fax::fax_loss),
+    (&["not-captured"], Of::Media, audio::lost_by_capture),
+    (&["jitter"], Of::Media, audio::jitter),
+    (&["late-audio"], Of::Media, talk::late_audio),
+    (&["retransmission-storm"], Of::Call, setup::retransmission_storm),
+    (&["early-hangup"], Of::Call, setup::early_hangup),
+    (&["slow-setup"], Of::Call, setup::slow_setup),
+    (&["transfer-failed"], Of::Call, dialog::transfer_failed),
+    (&["unknown-dialog"], Of::Call, dialog::unknown_dialog),
+    (&["long-ringing"], Of::Call, progress::long_ringing),
+    (&["media-not-captured"], Of::Call, audio::no_media_captured),
 ];
 
 /// What is wrong with the media of a call, or was not captured of it: what concerns each call that has a part in it.
@@ -155,14 +164,18 @@ pub type Judged = (usize, Verdict);
 
 /// The verdict on a call; none if nothing is wrong that a rule knows.
 pub fn judge(case: &Case<'_>) -> Option<Judged> {
-    RULES.iter().enumerate().find_map(|(at, (_, rule))| Some((at, rule(case)?)))
+    let is_bare = audio::is_bare(case);
+    let of_media = || RULES.iter().filter(|(_, of, _)| *of == Of::Media);
+    debug_assert!(!is_bare || of_media().all(|(.., rule)| rule(case).is_none()), "a rule that needs no media");
+    let rules = RULES.iter().enumerate().filter(|(_, (_, of, _))| *of == Of::Call || !is_bare);
+    rules.into_iter().find_map(|(at, (.., rule))| Some((at, rule(case)?)))
 }
 
 /// The verdict on a call by the rules of media alone.
 pub fn judge_media(case: &Case<'_>) -> Option<Judged> {
     let of_media = |kinds: &[&str]| kinds.iter().all(|kind| OF_MEDIA.contains(kind));
-    let rules = RULES.iter().enumerate().filter(|(_, (kinds, _))| of_media(kinds));
-    rules.into_iter().find_map(|(at, (_, rule))| Some((at, rule(case)?)))
+    let rules = RULES.iter().enumerate().filter(|(_, (kinds, ..))| of_media(kinds));
+    rules.into_iter().find_map(|(at, (.., rule))| Some((at, rule(case)?)))
 }
 
 /// Of two verdicts on a call that of the earlier rule.

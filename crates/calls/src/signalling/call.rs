@@ -69,7 +69,8 @@ impl Names {
 }
 
 /// A call in progress. What each message needs comes last and in one piece, so that it shares few lines of the cache
-/// and those that lie side by side; before it what SDP needs, and first what only its beginning and its end need.
+/// and those that lie side by side; before it what INVITEs need until one is accepted, then what SDP needs, and first
+/// what only its beginning and its end need.
 ///
 /// Its memory outlives it: of some ten thousand calls that are up, each is far from any cache, and the next call had
 /// better take the memory of one that has just ended ([`Call::begin`], [`Call::close`]).
@@ -92,6 +93,10 @@ pub struct Call {
     pub negotiation: Negotiation,
     /// What verdicts want to know, above all what its media was said to be.
     pub facts: Facts,
+    /// What counts until it is accepted.
+    pub invites: Invites,
+    /// The last INVITEs within a dialog.
+    pub reinvites: Numbered,
     /// Hash of its Call-ID, to find it in the table again.
     pub hash: u64,
     /// Its number in this run.
@@ -117,10 +122,6 @@ pub struct Call {
     pub beginning: Beginning,
     /// The text of the 2xx.
     reason: Reason,
-    /// What counts until it is accepted.
-    pub invites: Invites,
-    /// The last INVITEs within a dialog.
-    pub reinvites: Numbered,
     dialogs: Dialogs,
     pub(super) messages: Messages,
     /// Texts of the messages.

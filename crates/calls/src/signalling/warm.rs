@@ -5,7 +5,7 @@ use super::call::Call;
 use super::{Incoming, Seek, Signalling};
 use crate::transport::GROUP;
 use smallvec::SmallVec;
-use trunkline_wire::sip::Message;
+use trunkline_wire::sip::{Message, Method, StartLine};
 
 impl Signalling {
     /// Of the calls of these messages, which were sought.
@@ -13,6 +13,8 @@ impl Signalling {
         let calls: SmallVec<[&Call; GROUP]> =
             sought.iter().filter_map(|seek| seek.at).filter_map(|at| self.call(at)).collect();
         read(calls.iter(), |call| call.warm());
+        let of_invite = messages.iter().zip(sought).filter(|((_, message), _)| is_of_invite(message.start_line()));
+        read(of_invite.filter_map(|(_, seek)| self.call(seek.at?)), |call| call.warm_for_invite());
         let with_body = messages.iter().zip(sought).filter(|((_, message), _)| !message.body().is_empty());
         read(with_body.filter_map(|(_, seek)| self.call(seek.at?)), |call| call.warm_for_sdp());
         read(calls.iter(), |call| call.warm_further());
@@ -36,6 +38,15 @@ impl Signalling {
             self.by_call_id.find(call.hash, |known| known.at == *at)
         };
         read(calls.iter().filter_map(found), |known| u64::from(known.octets));
+    }
+}
+
+/// Whether it is of an INVITE that is not accepted yet, as far as its start line tells: to look at the call would be to
+/// wait for it.
+fn is_of_invite(start: &StartLine<'_>) -> bool {
+    match *start {
+        StartLine::Request { method, .. } => matches!(method, Method::Invite | Method::Cancel),
+        StartLine::Response { status, .. } => !(200..300).contains(&status),
     }
 }
 

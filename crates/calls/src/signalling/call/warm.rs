@@ -9,8 +9,13 @@ impl Call {
         let hosts = self.hosts.last().map_or(0, |h| u64::from(h.port));
         let prints = self.prints.first().copied().unwrap_or(0) ^ self.files.first().copied().unwrap_or(0);
         let times = self.hash ^ self.bye_ns.unwrap_or(0) as u64 ^ self.answer_ns.unwrap_or(0) as u64;
-        let asked = self.invites.warm() ^ self.dialogs.warm() ^ u64::from(self.reinvites.is_empty());
+        let asked = self.dialogs.warm() ^ u64::from(self.reinvites.is_empty());
         hosts ^ u64::from(prints) ^ times ^ asked ^ self.texts.len() as u64 ^ u64::from(self.facts.responses)
+    }
+
+    /// Of what an INVITE, a CANCEL, and a response that is no 2xx need besides.
+    pub fn warm_for_invite(&self) -> u64 {
+        self.invites.warm()
     }
 
     /// Of what lies elsewhere, when the call itself is there.
@@ -28,7 +33,7 @@ impl Call {
     /// Of what the memory of a call that is over needs to become another one.
     pub fn warm_to_begin(&self) -> u64 {
         let names = u64::from(self.names.ends[4]) ^ self.start_ns as u64 ^ u64::from(self.dst.port);
-        self.warm() ^ self.warm_for_sdp() ^ names
+        self.warm() ^ self.warm_for_invite() ^ self.warm_for_sdp() ^ names
     }
 
     /// Of what only the close needs.
