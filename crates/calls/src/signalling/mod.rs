@@ -436,7 +436,10 @@ impl Signalling {
         self.up.turn(before.is_none(), until.is_none());
         if until != before && call.announces {
             // An unended call has no end; a retry after a challenge takes the end back.
-            let notice = Notice::Until { serial: call.serial, at_ns: until.unwrap_or(i64::MAX) };
+            use row::CallState::{AuthChallenged, Cancelled, Redirected, Rejected};
+            let failed = matches!(call.state(), AuthChallenged | Cancelled | Redirected | Rejected);
+            let is_given_up = until.is_some() && failed;
+            let notice = Notice::Until { serial: call.serial, at_ns: until.unwrap_or(i64::MAX), is_given_up };
             self.output.notices.push(Numbered { number: from.number, at_ns: from.at_ns, notice });
         }
     }

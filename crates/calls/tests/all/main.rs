@@ -3,6 +3,7 @@
 mod captures;
 mod clock;
 mod described;
+mod early;
 mod fax;
 mod field;
 mod forks;
