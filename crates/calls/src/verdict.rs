@@ -102,6 +102,7 @@ pub const RULES: &[(&[&str], Rule)] = &[
     (&["missing-ack"], dialog::missing_ack),
     (&["not-captured"], dialog::one_direction),
     (&["reinvite-refused"], dialog::reinvite_refused),
+    (&["reinvite-refused"], dialog::reinvite_unanswered),
     (&["session-expired"], dialog::session_expired),
     (&["not-captured"], audio::not_captured),
     (&["media-not-captured"], carried::media_carried),

@@ -121,7 +121,7 @@ pub struct Call {
     pub invites: Invites,
     /// The last INVITEs within a dialog.
     pub reinvites: Numbered,
-    dialogs: Dialogs,
+    pub(super) dialogs: Dialogs,
     pub(super) messages: Messages,
     /// Texts of the messages.
     texts: String,

@@ -162,6 +162,33 @@ fn what_preconditions_hold_back_is_to_be_heard_from_the_update_on() {
     }
 }
 
+/// asterisk-i#82: two targets agree by reliable responses, and the 200 of one of them describes nothing: what it agreed
+/// before holds, whoever of both spoke last.
+#[test]
+fn of_two_reliable_early_dialogs_that_of_the_answer_holds() {
+    let a = &side(A, "a");
+    let proxy = |media: &str, tag| Side { signals: end("203.0.113.9:5060"), ..side(media, tag) };
+    let targets = [proxy(B, "b1"), proxy(C, "b2")];
+    for answers in 0..2 {
+        for to_other in [false, true] {
+            let mut tape = Tape::default();
+            let [own, other] = [&targets[answers], &targets[1 - answers]];
+            let media = |of: &Side| if of.tag == "b1" { B } else { C };
+            tape.sip(0, [a, own], INVITE, ("e1", [a.tag, ""]), "1 INVITE", &a.sdp);
+            for (n, target) in targets.iter().enumerate() {
+                provisional(&mut tape, 300 + 400 * n as i64, [a, target], 2 + n as u32, [&target.sdp, "", ""]);
+                talk(&mut tape, (400 + 400 * n as i64, 1_900), 11 + n as u32, 0, [media(target), A]);
+            }
+            answer(&mut tape, [a, own], "");
+            talk(&mut tape, (2_040, 30_000), 1, 0, [A, media(if to_other { other } else { own })]);
+            talk(&mut tape, (2_040, 30_000), 2, 0, [media(own), A]);
+            let call = ended(tape, [a, own]);
+            let right = if to_other { "one-way-audio" } else { "" };
+            assert_eq!(kind(&call), right, "{answers} {to_other} {}", says(&call));
+        }
+    }
+}
+
 /// rtpengine#2073: the ringing tone has another codec than the answer.
 #[test]
 fn the_answer_may_take_another_codec_than_the_response_before_it() {
