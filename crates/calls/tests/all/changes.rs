@@ -420,7 +420,8 @@ fn an_ack_that_waits_for_the_other_leg_is_no_fault() {
 #[test]
 fn an_invite_within_the_call_that_nobody_answers_is_named() {
     let [a, b] = &plain();
-    for (times, answered, right) in [(7, false, "reinvite-refused"), (2, false, ""), (7, true, "")] {
+    for (times, answered, right) in [(7, false, "reinvite-refused"), (2, false, ""), (7, true, "retransmission-storm")]
+    {
         let mut tape = Tape::default();
         tape.call(0, "f2", [a, b]);
         let dialog = ("f2", [b.tag, a.tag]);
