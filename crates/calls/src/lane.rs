@@ -388,8 +388,8 @@ impl Lane {
                 self.explain(announcement);
             }
             Notice::Named(ice) => self.directory.learn(ice),
-            Notice::Until { serial, at_ns } => {
-                for at in self.directory.until(*serial, *at_ns) {
+            Notice::Until { serial, at_ns, is_given_up } => {
+                for at in self.directory.until(*serial, *at_ns, *is_given_up) {
                     if let Some(tracked) = self.streams[*at as usize].as_deref_mut() {
                         tracked.until_ns = *at_ns;
                     }

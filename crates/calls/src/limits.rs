@@ -70,6 +70,9 @@ pub const SETTLED_NS: i64 = 5 * SECOND_NS;
 /// ms (RFC 3261 section 17.1.1.1), and no sender's is below 100 ms.
 pub const COPY_NS: i64 = SECOND_NS / 20;
 
+/// A stream of a call that nobody took may begin so long after its end: its first packet may have been on its way.
+pub const BEGINS_LATE_NS: i64 = SECOND_NS / 2;
+
 /// An INVITE without final response is given up after this silence: above timer C (RFC 3261 section 16.6, > 3 min).
 pub const SETUP_SILENCE_NS: i64 = 300 * SECOND_NS;
 

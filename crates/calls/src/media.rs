@@ -66,6 +66,8 @@ pub enum Notice {
         serial: Serial,
         /// Nanoseconds since 1970.
         at_ns: i64,
+        /// Nobody took the call, and it is over: no stream of it begins any more.
+        is_given_up: bool,
     },
     /// The call is closed: its streams are to be handed over.
     Release {

@@ -111,6 +111,7 @@ pub const RULES: &[(&[&str], Of, Rule)] = &[
     (&["missing-ack"], Of::Call, dialog::missing_ack),
     (&["not-captured"], Of::Call, dialog::one_direction),
     (&["reinvite-refused"], Of::Call, dialog::reinvite_refused),
+    (&["reinvite-refused"], Of::Call, dialog::reinvite_unanswered),
     (&["session-expired"], Of::Call, dialog::session_expired),
     (&["not-captured"], Of::Call, audio::not_captured),
     (&["media-not-captured"], Of::Call, carried::media_carried),

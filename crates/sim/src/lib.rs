@@ -46,6 +46,7 @@ mod sdp;
 mod session;
 pub mod settings;
 mod sip;
+mod spec;
 mod stream;
 pub mod tally;
 pub mod tap;

@@ -8,7 +8,7 @@ use crate::plot::Plot;
 use crate::random::Random;
 use crate::scene::{Host, Party, Scene, video_of};
 use crate::script::Media;
-use crate::stream::{Prompt, Spec};
+use crate::spec::{Prompt, Spec};
 use crate::truth::Who;
 
 /// The first stream of a call that changes its SSRC at once lives this long.
@@ -66,6 +66,13 @@ pub(crate) fn streams(scene: &Scene, plot: &Plot, media: &Media, rtcp: bool, ran
 fn hand_over(specs: &mut Vec<Spec>, scene: &Scene, at_ns: i64, moved: bool, random: &mut Random) {
     let mut later = Vec::new();
     for spec in specs.iter_mut().filter(|spec| moved || spec.who == Who::Callee) {
+        if moved && spec.start_ns + 500_000_000 >= at_ns {
+            // All of it is behind that.
+            spec.start_ns = spec.start_ns.max(at_ns);
+            let end = if spec.who == Who::Callee { &mut spec.from } else { &mut spec.to };
+            *end = scene.agent;
+            continue;
+        }
         if spec.stop_ns <= at_ns + 500_000_000 || spec.start_ns + 500_000_000 >= at_ns {
             continue;
         }
@@ -162,6 +169,7 @@ fn spec(scene: &Scene, plot: &Plot, media: &Media, from: Party) -> Spec {
         lost_behind: plot.lost_behind[side],
         path_ns,
         around: None,
+        over_tcp: false,
         encrypted: false,
     }
 }

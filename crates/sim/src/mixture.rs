@@ -2,7 +2,7 @@
 //! ringing, video, offers in the answer, agents. Drawn on top of a course, in any mixture that makes sense.
 
 use crate::faults::{Kind, Planted, Variant};
-use crate::passage;
+use crate::passage::{self, Passage};
 use crate::plot::{Ending, Hold, Plot};
 use crate::random::Random;
 use crate::scene::Party;
@@ -49,6 +49,24 @@ pub(crate) struct Other {
     pub after_ns: i64,
     /// How long it rings if it is asked before the next.
     pub ring_ns: i64,
+}
+
+/// What is agreed about media before the answer, by reliable responses and UPDATE (RFC 3262, RFC 3311, RFC 6337).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) enum Early {
+    /// Nothing but an early answer, or not even that.
+    #[default]
+    Plain,
+    /// The INVITE offers nothing, the 183 does, and PRACK answers.
+    OfferInResponse,
+    /// PRACK offers one codec of those that the 183 took, and its 200 answers.
+    OfferInPrack,
+    /// The callee's UPDATE moves its media to another machine.
+    Moved,
+    /// The callee's UPDATE asks for another codec.
+    Recoded,
+    /// Nothing is to be sent until the caller's UPDATE says that there is a bearer (RFC 3312).
+    Preconditions,
 }
 
 /// The video of a call.
@@ -100,6 +118,7 @@ pub(crate) struct Mixture {
     /// The INVITE offers nothing, the 200 does.
     pub late_offer: bool,
     pub handover: Option<Handover>,
+    pub early: Early,
     /// The tap sees nothing but the end.
     pub end_only: bool,
     /// The caller sends before the answer, too.
@@ -125,8 +144,11 @@ pub(crate) fn mix(plot: &mut Plot, s: &Settings, random: &mut Random) {
     if !plot.fax && plot.stopped.is_none() {
         plot.mixture.sections = sections(share, random);
     }
-    if plot.planted.is_none() {
-        passage::draw(plot, share, random);
+    match &mut plot.passage {
+        // Planted.
+        Passage::Turn { indications, .. } => *indications = random.chance(0.3),
+        _ if plot.planted.is_none() => passage::draw(plot, share, random),
+        _ => {}
     }
     if plot.mixture.sections.video == Video::Bundled {
         plot.mux = true;
@@ -193,6 +215,22 @@ fn set_up(plot: &mut Plot, share: f64, random: &mut Random) {
     if plot.early_media {
         plot.ring_ns = plot.ring_ns.min(EARLY_MEDIA_MAX_NS);
     }
+    if !plot.fax && !plot.joined && random.chance(share) {
+        agree_early(plot, random);
+    }
+}
+
+fn agree_early(plot: &mut Plot, random: &mut Random) {
+    let stays = plot.mixture.anchored || plot.cast.nat || plot.new_ssrc;
+    plot.mixture.early = match random.below(5) {
+        0 => Early::OfferInResponse,
+        1 => Early::OfferInPrack,
+        2 if !stays => Early::Moved,
+        3 if plot.planted.is_none() => Early::Recoded,
+        _ => Early::Preconditions,
+    };
+    (plot.reliable, plot.mixture.late_offer) = (true, false);
+    plot.renegotiated &= plot.mixture.early != Early::Recoded;
 }
 
 /// The targets that do not take the call.
@@ -237,7 +275,7 @@ fn talk(plot: &mut Plot, share: f64, random: &mut Random) {
             zero: random.chance(0.3),
         });
     }
-    if answered && random.chance(share) && plot.hold.is_none() {
+    if answered && random.chance(share) && plot.hold.is_none() && plot.mixture.early != Early::Moved {
         let moved = random.chance(0.6) && long && !plot.mixture.anchored && !plot.cast.nat;
         plot.mixture.handover = Some(Handover { sixteenths: random.between(4, 11), moved });
         (plot.renegotiated, plot.new_ssrc) = (false, false);
@@ -247,6 +285,7 @@ fn talk(plot: &mut Plot, share: f64, random: &mut Random) {
             (plot.joined, plot.refresh) = (true, true);
             // What was sent and over before belongs to nobody that was seen.
             (plot.renegotiated, plot.new_ssrc, plot.mixture.handover) = (false, false, None);
+            plot.mixture.early = Early::Plain;
         } else if plot.ending == Ending::Answered {
             plot.mixture.end_only = true;
         }

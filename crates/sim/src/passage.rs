@@ -1,13 +1,16 @@
-//! How media gets through: a relay of TURN (RFC 8656), keys by DTLS (RFC 5764), translators of addresses; and what
-//! stops it on its way, of which ICMP may tell.
+//! How media gets through: a relay of TURN (RFC 8656), a TCP connection (RFC 4571), keys by DTLS (RFC 5764),
+//! translators of addresses; and what stops it on its way, of which ICMP may tell.
 
-use crate::net::{Head, ICMP, ICMPV6, UDP, sum};
+use crate::impair::Impairment;
+use crate::mixture::{Early, Relay};
+use crate::net::{Head, ICMP, ICMPV6, TCP, UDP, sum};
 use crate::plot::{Ending, Plot};
 use crate::random::Random;
 use crate::scene::{Party, Scene};
 use crate::settings::Tunnel;
 use crate::sip::{Method, Step};
-use crate::stream::Spec;
+use crate::spec::Spec;
+use crate::stream::Line;
 use crate::truth::Who;
 use trunkline_wire::{Address, Endpoint};
 
@@ -25,12 +28,38 @@ const COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
 pub(crate) enum Passage {
     #[default]
     Direct,
-    /// The caller reaches the callee through a relay of TURN; whether the tap sees the far side of the relay, too.
-    Turn { far: bool },
+    /// The caller reaches the callee through a relay of TURN; whether the tap sees the far side of the relay, too, and
+    /// whether all goes by indications, without a channel.
+    Turn { far: bool, indications: bool },
+    /// Both send over a TCP connection that this party opens.
+    Connection { opener: Party },
     /// Keys are agreed by DTLS; whether SDP says so.
     Keys { named: bool },
     /// A translator gives the callee a public address, one for one.
     Mapped,
+}
+
+/// What of TURN is around a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Around {
+    /// Who sends it to whom.
+    pub ends: [Endpoint; 2],
+    /// The type of an indication, and the peer that it names; none: it is ChannelData.
+    indication: Option<(u16, Endpoint)>,
+}
+
+impl Around {
+    /// Puts it around.
+    pub fn wrap(&self, packet: &[u8]) -> Vec<u8> {
+        let Some((kind, peer)) = self.indication else {
+            let head = [CHANNEL, packet.len() as u16].map(u16::to_be_bytes).concat();
+            return [&head[..], packet].concat();
+        };
+        // What tells packets of RTP and RTCP from each other.
+        let mut transaction = [0; 12];
+        transaction[..10].copy_from_slice(&packet[2..12]);
+        message(kind, &transaction, &[address(0x0012, peer, &transaction), attribute(0x0013, packet)])
+    }
 }
 
 /// What stops it.
@@ -65,14 +94,26 @@ pub(crate) fn draw(plot: &mut Plot, share: f64, random: &mut Random) {
     if !random.chance(share) || plot.fax || joined || !answered {
         return;
     }
-    let stays = mixture.handover.is_none_or(|handover| !handover.moved) && !mixture.anchored && !plot.cast.nat;
-    plot.passage = match random.below(3) {
-        0 if stays => Passage::Turn { far: random.chance(0.3) },
+    let moves = mixture.handover.is_some_and(|handover| handover.moved) || mixture.early == Early::Moved;
+    let stays = !moves && !mixture.anchored && !plot.cast.nat;
+    // What was offered before the answer is answered on a way that is there.
+    let is_plain = !plot.early_media && mixture.early == Early::Plain && !mixture.late_offer;
+    let connects = stays && is_plain && mixture.relay != Relay::OwnCallId;
+    plot.passage = match random.below(4) {
+        0 if stays => Passage::Turn { far: random.chance(0.3), indications: random.chance(0.3) },
         1 if stays && !plot.cast.ipv6 && !plot.cast.proxied => Passage::Mapped,
+        2 if connects => Passage::Connection { opener: random.pick(&[Party::Caller, Party::Callee]) },
         _ => Passage::Keys { named: random.chance(0.6) },
     };
-    if matches!(plot.passage, Passage::Turn { .. }) {
-        plot.enter_turn();
+    match plot.passage {
+        Passage::Turn { .. } => plot.enter_flow(),
+        Passage::Connection { .. } => {
+            plot.enter_flow();
+            plot.large = false;
+            // What is lost on the way is sent again.
+            (plot.impairments, plot.lost_behind) = ([Impairment::default(); 2], [0.0; 2]);
+        }
+        _ => {}
     }
 }
 
@@ -80,6 +121,7 @@ pub(crate) fn draw(plot: &mut Plot, share: f64, random: &mut Random) {
 pub(crate) fn enter(scene: &mut Scene, plot: &Plot, number: u64) {
     match plot.passage {
         Passage::Turn { .. } => scene.relay_caller(number),
+        Passage::Connection { opener } => scene.connect(opener),
         Passage::Mapped => scene.map_callee(),
         Passage::Keys { named } => scene.keyed = named,
         Passage::Direct => {}
@@ -88,10 +130,11 @@ pub(crate) fn enter(scene: &mut Scene, plot: &Plot, number: u64) {
 
 /// What becomes of the streams.
 pub(crate) fn through(specs: &mut Vec<Spec>, scene: &Scene, plot: &Plot, answer_ns: Option<i64>) {
-    if let (Passage::Turn { far }, Some(line)) = (plot.passage, scene.turn) {
-        relay(specs, line, far, plot.stopped == Some(Stopped::Turn));
+    if let (Passage::Turn { far, indications }, Some(line)) = (plot.passage, scene.turn) {
+        relay(specs, line, (far, indications), plot.stopped == Some(Stopped::Turn));
     }
     for spec in specs.iter_mut() {
+        spec.over_tcp = scene.opener.is_some();
         spec.encrypted = matches!(plot.passage, Passage::Keys { .. });
         match plot.stopped {
             // Who does not get it reports nothing.
@@ -108,12 +151,15 @@ pub(crate) fn through(specs: &mut Vec<Spec>, scene: &Scene, plot: &Plot, answer_
     }
 }
 
-/// Puts what client and relay send each other into a channel; the tap may see the same behind the relay.
-fn relay(specs: &mut Vec<Spec>, [client, server]: [Endpoint; 2], far: bool, is_dead: bool) {
+/// Puts what client and relay send each other into a channel, or into indications; the tap may see the same behind the
+/// relay.
+fn relay(specs: &mut Vec<Spec>, [client, server]: [Endpoint; 2], (far, indications): (bool, bool), is_dead: bool) {
     let mut seen = Vec::new();
     for spec in specs.drain(..) {
         let from_client = spec.who == Who::Caller;
-        let around = Some(if from_client { [client, server] } else { [server, client] });
+        let (ends, kind, peer) =
+            if from_client { ([client, server], 0x0016, spec.to) } else { ([server, client], 0x0017, spec.from) };
+        let around = Some(Around { ends, indication: indications.then_some((kind, peer)) });
         let later =
             Spec { start_ns: spec.start_ns + 2 * MS, impairment: Default::default(), lost_behind: 0.0, ..spec.clone() };
         match (from_client, far) {
@@ -137,8 +183,11 @@ pub(crate) fn packets(
     random: &mut Random,
 ) -> Vec<(i64, Vec<u8>)> {
     let mut told = Told { tunnel, packets: Vec::new(), number: random.bits() as u16 };
-    if let (Passage::Turn { .. }, Some(line), Some(first)) = (plot.passage, scene.turn, steps.first()) {
-        allocate(&mut told, scene, line, first.at_ns - ALLOCATES_NS + 10 * MS, random);
+    if let (Passage::Turn { indications, .. }, Some(line), Some(first)) = (plot.passage, scene.turn, steps.first()) {
+        allocate(&mut told, scene, (line, indications), first.at_ns - ALLOCATES_NS + 10 * MS, random);
+    }
+    if let Passage::Connection { opener } = plot.passage {
+        connect(&mut told, scene, specs, opener);
     }
     match (plot.stopped, answer_ns) {
         (Some(Stopped::Keys(failure)), Some(at_ns)) => {
@@ -221,8 +270,37 @@ impl Told {
     }
 }
 
-/// Allocate, its challenge, Allocate again, ChannelBind.
-fn allocate(told: &mut Told, scene: &Scene, line: [Endpoint; 2], at_ns: i64, random: &mut Random) {
+/// The first octets of a connection for media, of the caller and of the callee.
+pub(crate) fn first_octets(scene: &Scene) -> Line {
+    scene.ssrcs.map(|ssrc| ssrc.rotate_left(9))
+}
+
+/// SYN, SYN and ACK, ACK, before the first packet.
+fn connect(told: &mut Told, scene: &Scene, specs: &[Spec], opener: Party) {
+    const SYN: u8 = 2;
+    const ACK: u8 = 16;
+    let Some(first_ns) = specs.iter().map(|spec| spec.start_ns).min() else { return };
+    let next = first_octets(scene);
+    let (one, other) = (opener.side(), opener.other().side());
+    let ends = [Party::Caller, Party::Callee].map(|party| scene.host(party).media_seen);
+    for (n, (by, flags, before)) in [(one, SYN, 1), (other, SYN | ACK, 1), (one, ACK, 0)].into_iter().enumerate() {
+        let head = Head::new(told.tunnel, ends[by], ends[1 - by], TCP, 46);
+        let ack = if flags & ACK > 0 { next[1 - by] } else { 0 };
+        let mut octets = Vec::new();
+        told.number = told.number.wrapping_add(1);
+        head.tcp(&mut octets, told.number, next[by].wrapping_sub(before), ack, flags, &[]);
+        told.packets.push((first_ns - 9 * MS + n as i64 * MS, octets));
+    }
+}
+
+/// Allocate, its challenge, Allocate again, ChannelBind or CreatePermission.
+fn allocate(
+    told: &mut Told,
+    scene: &Scene,
+    (line, indications): ([Endpoint; 2], bool),
+    at_ns: i64,
+    random: &mut Random,
+) {
     let (caller, peer) = (scene.host(Party::Caller), scene.host(Party::Callee).media_seen);
     let mut transaction = [0; 12];
     let mut id = || {
@@ -238,9 +316,11 @@ fn allocate(told: &mut Told, scene: &Scene, line: [Endpoint; 2], at_ns: i64, ran
     let given = [address(0x0016, caller.media_told, &second), address(0x0020, line[0], &second)];
     told.udp(at_ns + 15 * MS, down, &message(0x0103, &second, &given));
     let [high, low] = CHANNEL.to_be_bytes();
-    let bind = [attribute(0x000c, &[high, low, 0, 0]), address(0x0012, peer, &third)];
-    told.udp(at_ns + 20 * MS, up, &message(0x0009, &third, &bind));
-    told.udp(at_ns + 25 * MS, down, &message(0x0109, &third, &[]));
+    let channel = attribute(0x000c, &[high, low, 0, 0]);
+    let peer = address(0x0012, peer, &third);
+    let (asks, asked) = if indications { (0x0008, vec![peer]) } else { (0x0009, vec![channel, peer]) };
+    told.udp(at_ns + 20 * MS, up, &message(asks, &third, &asked));
+    told.udp(at_ns + 25 * MS, down, &message(asks | 0x0100, &third, &[]));
 }
 
 fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {

@@ -408,15 +408,15 @@ impl Plot {
                 Stopped::Relay { side, after_ns }
             }
             _ => {
-                self.passage = Passage::Turn { far: random.chance(0.3) };
-                self.enter_turn();
+                self.passage = Passage::Turn { far: random.chance(0.3), indications: false };
+                self.enter_flow();
                 Stopped::Turn
             }
         });
     }
 
-    /// A channel carries RTP and RTCP of one stream.
-    pub fn enter_turn(&mut self) {
+    /// A channel, or a connection, carries RTP and RTCP of one stream.
+    pub fn enter_flow(&mut self) {
         self.mux = true;
         self.mixture.sections.video = mixture::Video::None;
     }

@@ -65,6 +65,8 @@ pub(crate) struct Scene {
     pub anchors: Option<[Endpoint; 2]>,
     /// The caller and its server of TURN, if it has one: its media is seen between these.
     pub turn: Option<[Endpoint; 2]>,
+    /// Media goes over a TCP connection that this party opens.
+    pub opener: Option<Party>,
     /// Its SDP says that keys are agreed by DTLS.
     pub keyed: bool,
     /// Where another machine speaks on from, after a transfer.
@@ -157,6 +159,7 @@ impl Scene {
             relay: Relay::Proxy,
             anchors: None,
             turn: None,
+            opener: None,
             keyed: false,
             agent: other(2, number, cast.ipv6).media_told,
             others: 0,
@@ -189,6 +192,12 @@ impl Scene {
         let relayed = at(49_152 + 2 * (number % 8192) as u16);
         self.turn = Some([caller.media_seen, at(3478)]);
         (caller.media_told, caller.media_seen) = (relayed, relayed);
+    }
+
+    /// Media goes over a connection that a party opens, from a port that it cannot tell before (RFC 4145 section 4.1).
+    pub fn connect(&mut self, opener: Party) {
+        self.opener = Some(opener);
+        self.hosts[opener as usize].media_told.port = 9;
     }
 
     /// The callee has a private address here, and says the public one that a translator has for it.

@@ -2,12 +2,15 @@
 
 use crate::branches::Branches;
 use crate::codec::Codec;
+use crate::mixture::Early;
 use crate::plot::{Ending, Plot, Unheard};
 use crate::random::Random;
 use crate::scene::{Party, Scene};
 use crate::scribe::{Reach, Scribe};
 use crate::sdp::{Mode, Sdp};
 use crate::sip::{Extra, Method, Step};
+
+mod early;
 
 const MS: i64 = 1_000_000;
 /// RFC 3261 section 17.1.1.1.
@@ -42,6 +45,7 @@ pub(crate) fn call(scene: &Scene, plot: &Plot, random: &mut Random, start_ns: i6
         branches: Branches::default(),
         zero: false,
         agent: false,
+        waits: plot.mixture.early == Early::Preconditions,
     };
     story.tell();
     let Story { scribe, mut media, seen_from, .. } = story;
@@ -104,6 +108,8 @@ struct Story<'a> {
     zero: bool,
     /// Another machine speaks for the callee.
     agent: bool,
+    /// Nothing is to be sent yet.
+    waits: bool,
 }
 
 impl Story<'_> {
@@ -185,7 +191,8 @@ impl Story<'_> {
 
     /// What the first INVITE offers; none if the answer is to offer (RFC 3264 section 4).
     fn offer(&mut self) -> Option<Sdp> {
-        (!self.plot.mixture.late_offer).then(|| self.sdp(Party::Caller, self.plot.mode))
+        let is_late = self.plot.mixture.late_offer || self.plot.mixture.early == Early::OfferInResponse;
+        (!is_late).then(|| self.sdp(Party::Caller, self.mode()))
     }
 
     /// The first INVITE with its repetitions.
@@ -232,38 +239,6 @@ impl Story<'_> {
         self.scribe.send(ack);
     }
 
-    /// 180 or 183, of several callees if it forks, reliable if so.
-    fn ring(&mut self, invite: &Step) {
-        self.scribe.wait(self.plot.pdd_ns);
-        if self.plot.forked {
-            self.scribe.fork = 1;
-            self.scribe.respond(invite, 180, Extra::None);
-        }
-        self.scribe.fork = 1 + u8::from(self.plot.forked);
-        let description = self.plot.early_media.then(|| self.answer_sdp());
-        let status = if self.plot.early_media { 183 } else { 180 };
-        let extra = match description {
-            _ if self.plot.reliable => Extra::Reliable(1, description),
-            Some(sdp) => Extra::Sdp(sdp),
-            None => Extra::None,
-        };
-        let ringing = self.scribe.respond(invite, status, extra);
-        if self.plot.early_media {
-            self.media.spans[1] = Some((self.scribe.now + 20 * MS, i64::MAX));
-            if self.plot.mixture.early_caller {
-                self.media.spans[0] = Some((self.scribe.now + 80 * MS, i64::MAX));
-            }
-        }
-        if self.plot.mixture.reminds && !self.plot.reliable {
-            self.remind(&ringing);
-        }
-        if self.plot.reliable {
-            self.scribe.turn(Party::Caller);
-            let acknowledges = Extra::Acknowledges(1, invite.cseq);
-            self.scribe.transaction(Party::Caller, Method::Prack, acknowledges, 200, Extra::None);
-        }
-    }
-
     /// Whoever rings says so each minute, lest a proxy gives up (RFC 3261 section 13.3.1.1).
     fn remind(&mut self, ringing: &Step) {
         let now = self.scribe.now;
@@ -304,7 +279,7 @@ impl Story<'_> {
         self.ring(invite);
         self.scribe.wait(self.plot.ring_ns);
         // An offer that a reliable 183 answered is not answered again (RFC 6337 section 2.2); others repeat it.
-        let answered = self.plot.early_media && self.plot.reliable;
+        let answered = self.plot.early_media && self.plot.reliable || self.plot.mixture.early != Early::Plain;
         let sdp = if answered { Extra::None } else { Extra::Sdp(self.answer_sdp()) };
         let ok = self.scribe.respond(invite, 200, sdp);
         let answer_ns = self.scribe.now;
@@ -495,8 +470,13 @@ impl Story<'_> {
         }
     }
 
+    /// Which way media is meant to flow now, as the caller says it.
+    fn mode(&self) -> Mode {
+        if self.waits { Mode::Inactive } else { self.plot.mode }
+    }
+
     fn answer_sdp(&mut self) -> Sdp {
-        self.sdp(Party::Callee, self.plot.mode.answer())
+        self.sdp(Party::Callee, self.mode().answer())
     }
 
     fn sdp(&mut self, of: Party, mode: Mode) -> Sdp {

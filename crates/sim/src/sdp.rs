@@ -78,7 +78,7 @@ pub(crate) fn write(out: &mut Vec<u8>, scene: &Scene, (party, host): (Party, &Ho
     if sections.video_first {
         video(out, scene, (party, host), media, sdp);
     }
-    audio(out, scene, host, media.port, sdp);
+    audio(out, scene, (party, host), media.port, sdp);
     if sdp.large {
         candidates(out, media);
     }
@@ -116,12 +116,17 @@ fn video(out: &mut Vec<u8>, scene: &Scene, (party, host): (Party, &Host), media:
     }
 }
 
-fn audio(out: &mut Vec<u8>, scene: &Scene, host: &Host, port: u16, sdp: &Sdp) {
+fn audio(out: &mut Vec<u8>, scene: &Scene, (party, host): (Party, &Host), port: u16, sdp: &Sdp) {
     let codecs = || sdp.codecs.into_iter().flatten();
     let clock = codecs().next().map_or(8000, Codec::clock_rate);
     let event = codecs().next().map_or(101, |c| c.event_payload_type(host.map));
     let comfort = scene.discontinuous && codecs().any(|c| matches!(c, Codec::Pcmu | Codec::Pcma | Codec::G722));
-    let _ = write!(out, "m=audio {port} {}", if scene.keyed { "UDP/TLS/RTP/SAVP" } else { "RTP/AVP" });
+    let protocol = match scene.opener {
+        Some(_) => "TCP/RTP/AVP",
+        None if scene.keyed => "UDP/TLS/RTP/SAVP",
+        None => "RTP/AVP",
+    };
+    let _ = write!(out, "m=audio {port} {protocol}");
     for codec in codecs() {
         let _ = write!(out, " {}", codec.payload_type(host.map));
     }
@@ -142,6 +147,11 @@ fn audio(out: &mut Vec<u8>, scene: &Scene, host: &Host, port: u16, sdp: &Sdp) {
     }
     if scene.mux {
         out.extend_from_slice(b"a=rtcp-mux\r\n");
+    }
+    if let Some(opener) = scene.opener {
+        let setup = if (opener == Party::Caller) == (party == Party::Caller) { "active" } else { "passive" };
+        let connection = if sdp.version > 1 { "existing" } else { "new" };
+        let _ = write!(out, "a=setup:{setup}\r\na=connection:{connection}\r\n");
     }
     if scene.keyed {
         let _ =

@@ -14,7 +14,8 @@ use crate::rtcp::Report;
 use crate::scene::{Cast, Party, Scene};
 use crate::script;
 use crate::settings::Settings;
-use crate::stream::{Spec, Stream};
+use crate::spec::Spec;
+use crate::stream::{Line, Stream};
 use crate::transport::{HANDSHAKE_NS, Scratch, Signalling};
 use crate::truth::{CallTruth, Moment, StreamTruth, Totals, Who};
 
@@ -23,6 +24,7 @@ pub(crate) struct Session {
     pub scene: Scene,
     pub signalling: Signalling,
     pub streams: Vec<Stream>,
+    line: Line,
     /// What arrives of a fax.
     faxes: Vec<StreamTruth>,
     pub ledger: Ledger,
@@ -60,7 +62,8 @@ impl Session {
         signalling.play(packets);
         signalling.play(besides);
         let (ledger, legs) = (Ledger::default(), Vec::new());
-        Session { scene, signalling, streams, faxes, ledger, legs, planted, errand: None, live: 0 }
+        let line = passage::first_octets(&scene);
+        Session { scene, signalling, streams, line, faxes, ledger, legs, planted, errand: None, live: 0 }
     }
 
     /// The `number`th errand, from `at_ns` on.
@@ -73,7 +76,8 @@ impl Session {
         let steps = errand.script(&scene, random, start_ns);
         let signalling = Signalling::new(steps, &scene, s.tunnel, at_ns, random);
         let (streams, faxes, ledger, legs) = (Vec::new(), Vec::new(), Ledger::default(), Vec::new());
-        Session { scene, signalling, streams, faxes, ledger, legs, planted, errand: Some(errand), live: 0 }
+        let (errand, line) = (Some(errand), Line::default());
+        Session { scene, signalling, streams, line, faxes, ledger, legs, planted, errand, live: 0 }
     }
 
     /// The next packet of the signalling; when the one after it passes.
@@ -110,10 +114,10 @@ impl Session {
         if self.streams[n].is_rtcp_next() {
             totals.rtcp_packets += u64::from(seen);
             let about = self.report(n, at_ns, seen);
-            self.streams[n].emit_rtcp(out, about, seen);
+            self.streams[n].emit_rtcp(out, about, seen, &mut self.line);
         } else {
             totals.rtp_packets += u64::from(seen);
-            self.streams[n].emit(out, bank, seen);
+            self.streams[n].emit(out, bank, seen, &mut self.line);
         }
         self.streams[n].next_ns(bank)
     }

@@ -70,9 +70,10 @@ pub struct Settings {
     /// plain INVITE 100 180 200 ACK BYE 200.
     pub variety: f64,
     /// How likely each of the things is that large networks do with a call: proxies that fork or hunt, back-to-back
-    /// user agents with or without media, ringing up to 160 s, video and other media sections, an offer in the 200,
-    /// hold by an address of zeros, transfers to an agent, a tap that sees the end alone. Planted faults happen amid
-    /// them.
+    /// user agents with or without media, ringing up to 160 s, video and other media sections, an offer in the 200 or
+    /// in a reliable 183, PRACK and UPDATE that change media before the answer, hold by an address of zeros, transfers
+    /// to an agent, relays of TURN, keys by DTLS, media over TCP, a tap that sees the end alone. Planted faults happen
+    /// amid them.
     pub mixture: f64,
     /// Transactions outside calls for each call, on average: REGISTER, OPTIONS, SUBSCRIBE, MESSAGE, PUBLISH. 0..=100.
     pub background: f64,

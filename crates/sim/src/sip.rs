@@ -68,8 +68,8 @@ pub(crate) enum Extra {
     Credentials(u16, Option<Sdp>),
     /// A reliable provisional response (RFC 3262) with its number.
     Reliable(u32, Option<Sdp>),
-    /// What PRACK acknowledges: the response's number and the INVITE's CSeq.
-    Acknowledges(u32, u32),
+    /// What PRACK acknowledges: the response's number and the INVITE's CSeq; and its own description.
+    Acknowledges(u32, u32, Option<Sdp>),
     /// Seconds, in REGISTER, SUBSCRIBE, PUBLISH and their responses.
     Expires(u32),
     /// Credentials in REGISTER.
@@ -98,7 +98,8 @@ impl Extra {
     pub fn sdp(&self) -> Option<&Sdp> {
         match self {
             Extra::Sdp(sdp) => Some(sdp),
-            Extra::Credentials(_, sdp) | Extra::Reliable(_, sdp) | Extra::Refresh(sdp) => sdp.as_ref(),
+            Extra::Credentials(_, sdp) | Extra::Reliable(_, sdp) => sdp.as_ref(),
+            Extra::Acknowledges(_, _, sdp) | Extra::Refresh(sdp) => sdp.as_ref(),
             _ => None,
         }
     }
@@ -391,7 +392,7 @@ impl Writer<'_> {
             Extra::Reliable(number, _) => {
                 let _ = write!(self.out, "Require: 100rel\r\nRSeq: {number}\r\n");
             }
-            Extra::Acknowledges(number, cseq) => {
+            Extra::Acknowledges(number, cseq, _) => {
                 let cseq = cseq + self.numbered_on();
                 let _ = write!(self.out, "RAck: {number} {cseq} INVITE\r\n");
             }

@@ -1,12 +1,13 @@
 //! One RTP stream: what its sender sends, what the network does to it, what arrives.
 
 use crate::codec::{Bank, COMFORT_NOISE, Codec};
-use crate::impair::{Impairment, Way};
-use crate::net::{Head, UDP, sum};
-use crate::passage::{CHANNEL, TAG_OCTETS};
+use crate::impair::Way;
+use crate::net::{Head, TCP, UDP, sum};
+use crate::passage::TAG_OCTETS;
 use crate::random::Random;
 use crate::rtcp::{self, Report};
 use crate::settings::Tunnel;
+use crate::spec::Spec;
 use crate::tally::Tally;
 use crate::tap::Passed;
 use crate::truth::{DelayTruth, Moment, StreamTruth, Who};
@@ -21,54 +22,8 @@ const DELAY_SPAN_NS: i64 = 10_000_000_000;
 /// A comfort-noise or silence frame every so many packet times of silence.
 const SILENCE_TICKS: u64 = 10;
 
-/// What a sender means to send.
-#[derive(Clone, Debug)]
-pub(crate) struct Spec {
-    pub who: Who,
-    /// 0 next to the caller, 1 behind a relay that passes media on.
-    pub hop: u8,
-    pub ssrc: u32,
-    pub from: Endpoint,
-    pub to: Endpoint,
-    /// RTCP goes to the port of RTP.
-    pub mux: bool,
-    pub rtcp: bool,
-    pub start_ns: i64,
-    pub stop_ns: i64,
-    /// When it does not send: hold.
-    pub pauses: Vec<(i64, i64)>,
-    pub codec: Codec,
-    pub ptime_ms: u8,
-    /// The mapping of payload types that the receiver's SDP has.
-    pub map: u8,
-    /// From when on another codec of the same clock is sent.
-    pub change: Option<(i64, Codec)>,
-    /// Digits and when they are pressed, by time.
-    pub digits: Vec<(i64, u8)>,
-    /// Prompts, by time.
-    pub prompts: Vec<Prompt>,
-    /// Silence is not sent.
-    pub discontinuous: bool,
-    pub impairment: Impairment,
-    /// Share of what passes the tap that its receiver loses.
-    pub lost_behind: f64,
-    /// Delay from the sender to the tap, and from the tap to the receiver.
-    pub path_ns: [i64; 2],
-    /// Inside a channel of TURN: who sends that to whom.
-    pub around: Option<[Endpoint; 2]>,
-    /// It is SRTP.
-    pub encrypted: bool,
-}
-
-/// From a time on timestamps and sequence numbers are this much off those of the stream.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Prompt {
-    pub at_ns: i64,
-    pub timestamps: u32,
-    pub numbers: u16,
-    /// Whether its first packet has the marker bit.
-    pub marked: bool,
-}
+/// The next octets of a connection for media, of the caller and of the callee.
+pub(crate) type Line = [u32; 2];
 
 /// What a packet carries.
 #[derive(Clone, Copy, Debug)]
@@ -168,39 +123,13 @@ pub(crate) struct Stream {
     sender_reports: u32,
 }
 
-impl Spec {
-    /// RTP and nothing around it.
-    fn is_plain(&self) -> bool {
-        self.around.is_none() && !self.encrypted
-    }
-
-    /// What is on the wire of a packet: a header in the clear, what may be ciphered, what follows it then.
-    fn wrap(&self, header: &[u8], content: &[u8], index: &[u8]) -> Vec<u8> {
-        let mut packet = header.to_vec();
-        match self.encrypted {
-            true => {
-                let mut random =
-                    Random::new(u64::from(self.ssrc) ^ (content.len() as u64) << 40 ^ u64::from(sum(header)));
-                packet.extend(content.iter().map(|octet| octet ^ random.bits() as u8));
-                packet.extend_from_slice(index);
-                packet.extend((0..TAG_OCTETS).map(|_| random.bits() as u8));
-            }
-            false => packet.extend_from_slice(content),
-        }
-        if self.around.is_some() {
-            let head = [CHANNEL.to_be_bytes(), (packet.len() as u16).to_be_bytes()].concat();
-            packet.splice(0..0, head);
-        }
-        packet
-    }
-}
-
 impl Stream {
     pub fn new(spec: Spec, tunnel: Tunnel, sound_tap: bool, random: &mut Random) -> Self {
-        let [from, to] = spec.around.unwrap_or([spec.from, spec.to]);
-        let head = Head::new(tunnel, from, to, UDP, 46);
+        let [from, to] = spec.around.map_or([spec.from, spec.to], |around| around.ends);
+        let protocol = if spec.over_tcp { TCP } else { UDP };
+        let head = Head::new(tunnel, from, to, protocol, 46);
         let control = |e: Endpoint| Endpoint::new(e.address, e.port + u16::from(!spec.mux));
-        let rtcp_head = Head::new(tunnel, control(from), control(to), UDP, 46);
+        let rtcp_head = Head::new(tunnel, control(from), control(to), protocol, 46);
         let mut random = Random::new(random.bits());
         let way = Way::new(spec.impairment, Random::new(random.bits()));
         let ptime_ps = f64::from(spec.ptime_ms) * 1e9;
@@ -257,9 +186,10 @@ impl Stream {
         self.rtcp_ns < self.spec.stop_ns && self.pending.last().is_none_or(|a| a.at_ns >= self.rtcp_ns)
     }
 
-    /// The next RTP packet, as it arrives; whether the tap sees it is `seen`.
+    /// The next RTP packet, as it arrives; whether the tap sees it is `seen`. What goes over a connection takes its
+    /// numbers from `line`.
     #[inline]
-    pub fn emit(&mut self, out: &mut Vec<u8>, bank: &Bank, seen: bool) {
+    pub fn emit(&mut self, out: &mut Vec<u8>, bank: &Bank, seen: bool, line: &mut Line) {
         let Some(a) = self.pending.pop() else { return };
         let mut header = [0x80, a.kind, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         header[2..4].copy_from_slice(&(a.sequence as u16).wrapping_add(a.base.1).to_be_bytes());
@@ -283,8 +213,7 @@ impl Stream {
             out.extend_from_slice(payload);
         } else {
             let packet = self.spec.wrap(&header, payload, &[]);
-            self.head.udp(out, a.sequence as u16, packet.len(), sum(&packet));
-            out.extend_from_slice(&packet);
+            self.put(&self.head, out, a.sequence as u16, &packet, line);
         }
         let mut fresh = self.tally.arrived(a.at_ns, a.sequence, a.timestamp);
         if let Some(captured) = &mut self.captured {
@@ -298,13 +227,25 @@ impl Stream {
         }
     }
 
+    /// Puts a packet behind its headers: in a datagram, or behind its length on the connection.
+    fn put(&self, head: &Head, out: &mut Vec<u8>, identification: u16, packet: &[u8], line: &mut Line) {
+        if !self.spec.over_tcp {
+            head.udp(out, identification, packet.len(), sum(packet));
+            return out.extend_from_slice(packet);
+        }
+        let side = usize::from(self.spec.who == Who::Callee);
+        let framed = [&(packet.len() as u16).to_be_bytes()[..], packet].concat();
+        head.tcp(out, identification, line[side], line[1 - side], 0x18, &framed);
+        line[side] = line[side].wrapping_add(framed.len() as u32);
+    }
+
     /// How much sequence numbers on the wire are off those of the stream.
     pub fn numbers_off(&self) -> u16 {
         self.base.1
     }
 
     /// The next RTCP packet, with what its sender says about the stream that it receives.
-    pub fn emit_rtcp(&mut self, out: &mut Vec<u8>, about: Option<Report>, seen: bool) {
+    pub fn emit_rtcp(&mut self, out: &mut Vec<u8>, about: Option<Report>, seen: bool, line: &mut Line) {
         let at_ns = self.rtcp_ns;
         self.rtcp_ns += RTCP_INTERVAL_NS;
         let ntp = rtcp::ntp(at_ns - self.spec.path_ns[0]);
@@ -320,8 +261,7 @@ impl Stream {
             // SRTCP ends with an index (RFC 3711 section 3.4).
             payload = self.spec.wrap(clear, ciphered, &(1 << 31 | self.sender_reports).to_be_bytes());
         }
-        self.rtcp_head.udp(out, self.sender_reports as u16, payload.len(), sum(&payload));
-        out.extend_from_slice(&payload);
+        self.put(&self.rtcp_head, out, self.sender_reports as u16, &payload, line);
         self.sender_reports += u32::from(seen);
         self.last_report = Some(((ntp >> 16) as u32, at_ns));
     }
@@ -361,6 +301,7 @@ impl Stream {
             impairment: s.impairment,
             encrypted: s.encrypted,
             in_turn: s.around.is_some(),
+            over_tcp: s.over_tcp,
         })
     }
 

@@ -187,8 +187,10 @@ pub struct StreamTruth {
     pub impairment: Impairment,
     /// It is SRTP.
     pub encrypted: bool,
-    /// It is seen inside of a channel of TURN.
+    /// It is seen inside of TURN.
     pub in_turn: bool,
+    /// It goes over a TCP connection (RFC 4571).
+    pub over_tcp: bool,
 }
 
 /// How long packets were on their way in ten seconds of a stream, beyond the least time that one of the stream was; of

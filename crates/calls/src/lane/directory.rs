@@ -3,7 +3,7 @@
 mod ice;
 mod share;
 
-use crate::limits::{ENDPOINTS_PER_CALL_MAX, STREAMS_PER_CALL_MAX};
+use crate::limits::{BEGINS_LATE_NS, ENDPOINTS_PER_CALL_MAX, LINGER_NS, STREAMS_PER_CALL_MAX};
 use crate::media::{Announcement, Notice, Numbered, Serial};
 use crate::payload::PayloadMap;
 use hashbrown::HashMap;
@@ -71,6 +71,8 @@ struct CallMedia {
     /// When it first named an endpoint.
     since_ns: i64,
     until_ns: i64,
+    /// Until when its streams may begin: of a call that nobody took, not as long as those that are there go on.
+    begins_until_ns: i64,
     endpoints: SmallVec<[Endpoint; 2]>,
     streams: SmallVec<[u32; 4]>,
     /// The last payload maps of each party and kind of media.
@@ -97,6 +99,7 @@ impl CallMedia {
             id,
             since_ns,
             until_ns: i64::MAX,
+            begins_until_ns: i64::MAX,
             endpoints: SmallVec::new(),
             streams: SmallVec::new(),
             spoken: SmallVec::new(),
@@ -233,16 +236,22 @@ impl Directory {
         self.by_endpoint.get(endpoint).map_or(&[], SmallVec::as_slice)
     }
 
-    /// Whether any call names an endpoint, one that is over, too.
-    pub fn is_named(&self, endpoint: &Endpoint) -> bool {
-        self.by_endpoint.contains_key(endpoint)
+    /// Whether any call names an endpoint, one that is over, too; but one that nobody took does not, from its end on.
+    pub fn is_named(&self, endpoint: &Endpoint, at_ns: i64) -> bool {
+        let counts = |c: &CallMedia| c.begins_until_ns >= c.until_ns || at_ns <= c.begins_until_ns;
+        self.named(endpoint).iter().any(|m| self.calls.get(&m.serial).is_none_or(counts))
+    }
+
+    /// Whether a stream of a call may begin then.
+    fn may_begin(&self, serial: Serial, at_ns: i64) -> bool {
+        self.calls.get(&serial).is_some_and(|c| at_ns <= c.begins_until_ns)
     }
 
     fn mappings(&self, endpoint: &Endpoint) -> usize {
         self.by_endpoint.get(endpoint).map_or(0, |m| m.first().map_or(0, |m| m.serial as usize) ^ m.len())
     }
 
-    /// The call of what `from` sends to `to`.
+    /// The call of what `from` sends to `to` and begins then.
     ///
     /// A call that announced both endpoints comes first, the oldest of several (a back-to-back user agent that does not
     /// touch media announces the same endpoints in both its calls) unless a later one claims them; then the youngest
@@ -250,7 +259,7 @@ impl Directory {
     /// receives at `from`. In each case those that named the endpoint go before those of which it was guessed, and
     /// before all those that named the host of the other end, where that cannot tell its port.
     pub fn owner(&self, from: Endpoint, to: Endpoint, at_ns: i64) -> Option<Owner> {
-        let alive = |m: &&Mapping| self.calls.get(&m.serial).is_some_and(|c| at_ns <= c.until_ns);
+        let alive = |m: &&Mapping| self.may_begin(m.serial, at_ns);
         let (receivers, senders) = (self.named(&to), self.named(&from));
         let both = |m: &&Mapping| senders.iter().any(|s| s.serial == m.serial);
         let receiver = receivers
@@ -293,7 +302,7 @@ impl Directory {
 
     /// The youngest of those that are up, of those whose other party said that it is at this host if there are any.
     fn youngest_with<'a>(&self, mappings: &'a [Mapping], other: Address, at_ns: i64) -> Option<&'a Mapping> {
-        let alive = |m: &&Mapping| self.calls.get(&m.serial).is_some_and(|c| at_ns <= c.until_ns);
+        let alive = |m: &&Mapping| self.may_begin(m.serial, at_ns);
         let at_host = |m: &&Mapping| {
             self.calls.get(&m.serial).is_some_and(|call| call.hosts.contains(&(opposite(m.party), other)))
         };
@@ -361,10 +370,13 @@ impl Directory {
         }
     }
 
-    /// Learns until when packets belong to a call; gives its streams.
-    pub fn until(&mut self, serial: Serial, at_ns: i64) -> &[u32] {
+    /// Learns until when packets belong to a call; gives its streams. Of one that nobody took no stream begins after
+    /// its end, which is the first that is told.
+    pub fn until(&mut self, serial: Serial, at_ns: i64, is_given_up: bool) -> &[u32] {
         match self.calls.get_mut(&serial) {
             Some(call) => {
+                let end_ns = at_ns.saturating_sub(LINGER_NS).saturating_add(BEGINS_LATE_NS);
+                call.begins_until_ns = if is_given_up { call.begins_until_ns.min(end_ns) } else { at_ns };
                 call.until_ns = at_ns;
                 &call.streams
             }
@@ -409,189 +421,4 @@ pub fn opposite(party: Direction) -> Direction {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn end(text: &str) -> Endpoint {
-        text.parse().unwrap()
-    }
-
-    fn announce(d: &mut Directory, serial: Serial, party: Direction, endpoint: &str) -> Vec<u32> {
-        let announcement = announcement(serial, party, endpoint, 0);
-        let superseded = d.superseded(&announcement);
-        d.announce(&announcement);
-        superseded
-    }
-
-    fn announcement(serial: Serial, party: Direction, endpoint: &str, at_ns: i64) -> Announcement {
-        Announcement {
-            serial,
-            id: Id::derive(serial as i64, b"call"),
-            party,
-            endpoint: end(endpoint),
-            guessed: false,
-            kind: sdp::Kind::Audio,
-            payloads: PayloadMap::standard(),
-            at_ns,
-            encrypted: false,
-        }
-    }
-
-    fn announce_all(d: &mut Directory, all: &[(Serial, Direction, &str)]) {
-        for (serial, party, endpoint) in all {
-            announce(d, *serial, *party, endpoint);
-        }
-    }
-
-    #[test]
-    fn the_receiver_names_the_sender() {
-        let mut d = Directory::default();
-        announce(&mut d, 1, Direction::Caller, "10.0.0.1:4000");
-        let owner = d.owner(end("10.0.0.9:7000"), end("10.0.0.1:4000"), 5).unwrap();
-        assert_eq!((owner.serial, owner.sender), (1, Direction::Callee));
-    }
-
-    #[test]
-    fn a_translated_receiver_is_found_by_the_sender() {
-        let mut d = Directory::default();
-        announce(&mut d, 1, Direction::Callee, "198.51.100.2:7000");
-        let owner = d.owner(end("198.51.100.2:7000"), end("203.0.113.5:31000"), 5).unwrap();
-        assert_eq!((owner.serial, owner.sender), (1, Direction::Callee));
-    }
-
-    #[test]
-    fn what_is_guessed_yields_to_what_was_said() {
-        let mut d = Directory::default();
-        let guess =
-            |serial, party, endpoint| Announcement { guessed: true, ..announcement(serial, party, endpoint, 0) };
-        announce(&mut d, 1, Direction::Caller, "10.0.0.1:4000");
-        d.announce(&guess(2, Direction::Callee, "10.0.0.1:4000"));
-        d.announce(&guess(3, Direction::Callee, "10.0.0.1:4002"));
-        let owner = |d: &Directory, from, to| d.owner(end(from), end(to), 5).map(|o| (o.serial, o.sender));
-        let far = "203.0.113.9:7000";
-        assert_eq!(owner(&d, far, "10.0.0.1:4000"), Some((1, Direction::Callee)));
-        assert_eq!(owner(&d, "10.0.0.1:4000", far), Some((1, Direction::Caller)));
-        assert_eq!(owner(&d, far, "10.0.0.1:4002"), Some((3, Direction::Caller)));
-        assert_eq!(owner(&d, "10.0.0.1:4002", far), Some((3, Direction::Callee)));
-        // Who has both ends goes before who named one; and what is said later is no guess any more.
-        announce(&mut d, 2, Direction::Caller, far);
-        assert_eq!(owner(&d, far, "10.0.0.1:4000"), Some((2, Direction::Caller)));
-        announce(&mut d, 4, Direction::Callee, "10.0.0.1:4002");
-        announce(&mut d, 3, Direction::Callee, "10.0.0.1:4002");
-        assert_eq!(owner(&d, far, "10.0.0.1:4002"), Some((3, Direction::Caller)));
-    }
-
-    #[test]
-    fn payload_types_mean_what_the_receiver_said() {
-        let mut d = Directory::default();
-        let mut map = PayloadMap::new(trunkline_audio::codec::Media::Audio);
-        map.map(111, "opus", 48000);
-        announce(&mut d, 1, Direction::Callee, "198.51.100.2:7000");
-        d.announce(&Announcement {
-            serial: 1,
-            id: Id::default(),
-            party: Direction::Caller,
-            endpoint: end("192.168.0.5:4000"),
-            guessed: false,
-            kind: sdp::Kind::Audio,
-            payloads: Arc::new(map),
-            at_ns: 0,
-            encrypted: false,
-        });
-        let owner = d.owner(end("198.51.100.2:7000"), end("203.0.113.5:31000"), 5).unwrap();
-        assert_eq!(owner.payloads.clock_rate(111), 48000);
-    }
-
-    #[test]
-    fn of_two_calls_with_the_same_endpoints_the_first_has_both_streams() {
-        let mut d = Directory::default();
-        announce_all(
-            &mut d,
-            &[
-                (1, Direction::Caller, "10.0.0.1:4000"),
-                (2, Direction::Caller, "10.0.0.1:4000"),
-                (2, Direction::Callee, "10.0.0.2:5000"),
-                (1, Direction::Callee, "10.0.0.2:5000"),
-            ],
-        );
-        assert_eq!(d.owner(end("10.0.0.1:4000"), end("10.0.0.2:5000"), 5).unwrap().serial, 1);
-        assert_eq!(d.owner(end("10.0.0.2:5000"), end("10.0.0.1:4000"), 5).unwrap().serial, 1);
-    }
-
-    #[test]
-    fn a_stream_is_shared_with_each_call_that_names_both_its_ends() {
-        let mut d = Directory::default();
-        announce_all(
-            &mut d,
-            &[
-                (1, Direction::Caller, "10.0.0.1:4000"),
-                (1, Direction::Callee, "10.0.0.2:5000"),
-                // The second leg is called from the other side; the third call names one of the ends alone.
-                (2, Direction::Callee, "10.0.0.1:4000"),
-                (2, Direction::Caller, "10.0.0.2:5000"),
-                (3, Direction::Caller, "10.0.0.1:4000"),
-            ],
-        );
-        let (from, to) = (end("10.0.0.1:4000"), end("10.0.0.2:5000"));
-        d.own(1, 17);
-        assert_eq!(d.others(1, &from, &to)[..], [(2, Direction::Callee)]);
-        let key = |at: u32| (at == 17).then_some((from, to));
-        assert_eq!(d.shared_by(2, key)[..], [(17, Direction::Callee)]);
-        assert!(d.shared_by(3, key).is_empty() && d.shared_by(1, key).is_empty());
-        d.release(2);
-        assert_eq!(d.others(1, &from, &to).len(), 0);
-    }
-
-    #[test]
-    fn a_call_that_begins_with_ports_of_one_whose_bye_was_not_seen_claims_them() {
-        let (a, b) = (end("10.0.0.1:4000"), end("10.0.0.2:5000"));
-        let (caller, callee) = (Direction::Caller, Direction::Callee);
-        // The later call begins after, or while the earlier one is set up; its answer comes last.
-        for (begins_ns, claims) in [(100, true), (60, true), (50, false), (20, false)] {
-            let mut d = Directory::default();
-            d.announce(&announcement(1, caller, "10.0.0.1:4000", 0));
-            if begins_ns > 50 {
-                d.announce(&announcement(1, callee, "10.0.0.2:5000", 50));
-            }
-            d.own(1, 17);
-            let offer = announcement(2, callee, "10.0.0.2:5000", begins_ns);
-            d.announce(&offer);
-            if begins_ns <= 50 {
-                d.announce(&announcement(1, callee, "10.0.0.2:5000", 50));
-            }
-            assert!(d.claimed(&offer).is_empty() && d.owner(b, a, 200).unwrap().serial == 1);
-            // A refresh of the earlier one changes nothing.
-            d.announce(&announcement(1, caller, "10.0.0.1:4000", begins_ns + 1));
-            let answer = announcement(2, caller, "10.0.0.1:4000", begins_ns + 5);
-            d.announce(&answer);
-            assert_eq!(d.claimed(&answer).to_vec(), if claims { vec![(1, b)] } else { vec![] }, "{begins_ns}");
-            for (from, to, sender) in [(a, b, caller), (b, a, callee)] {
-                let owner = d.owner(from, to, 200).unwrap();
-                assert_eq!((owner.serial, owner.sender), (if claims { 2 } else { 1 }, sender), "{begins_ns}");
-                assert_eq!(d.others(1, &from, &to).len(), usize::from(!claims));
-            }
-            assert_eq!(d.shared_by(2, |at| (at == 17).then_some((a, b))).len(), usize::from(!claims));
-        }
-    }
-
-    #[test]
-    fn ports_in_use_again_belong_to_the_new_call() {
-        let mut d = Directory::default();
-        announce(&mut d, 1, Direction::Caller, "10.0.0.1:4000");
-        d.own(1, 17);
-        d.until(1, 100);
-        assert_eq!(announce(&mut d, 2, Direction::Caller, "10.0.0.1:4000"), [17]);
-        assert_eq!(d.owner(end("10.0.0.9:7000"), end("10.0.0.1:4000"), 50).unwrap().serial, 2);
-        d.release(2);
-        assert!(d.owner(end("10.0.0.9:7000"), end("10.0.0.1:4000"), 50).is_none());
-    }
-
-    #[test]
-    fn a_call_that_is_over_owns_nothing_after_its_end() {
-        let mut d = Directory::default();
-        announce(&mut d, 1, Direction::Caller, "10.0.0.1:4000");
-        d.until(1, 100);
-        assert!(d.owner(end("10.0.0.9:7000"), end("10.0.0.1:4000"), 100).is_some());
-        assert!(d.owner(end("10.0.0.9:7000"), end("10.0.0.1:4000"), 101).is_none());
-    }
-}
+mod tests;

@@ -69,7 +69,8 @@ impl Lane {
     /// Notes a stream that no call has. One that goes on behind the end of its call, or between ends that a call names
     /// which is over, is none.
     pub(super) fn stray(&mut self, key: &Key, first_ns: i64, packet: u64) {
-        if self.over.knows(key, first_ns) || self.directory.is_named(&key.from) || self.directory.is_named(&key.to) {
+        let is_named = |end: &Endpoint| self.directory.is_named(end, first_ns);
+        if self.over.knows(key, first_ns) || is_named(&key.from) || is_named(&key.to) {
             return;
         }
         let stray = Stray { first_ns, packet, from: key.from, to: key.to };

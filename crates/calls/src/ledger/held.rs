@@ -162,6 +162,7 @@ mod tests {
             hosts: Default::default(),
             parties: [said(*sends, true, *fax), said(true, *receives, *fax)],
             by: 1,
+            tag: 0,
         };
         all.iter().map(change).collect()
     }

@@ -122,7 +122,7 @@ pub struct Call {
     pub beginning: Beginning,
     /// The text of the 2xx.
     reason: Reason,
-    dialogs: Dialogs,
+    pub(super) dialogs: Dialogs,
     pub(super) messages: Messages,
     /// Texts of the messages.
     texts: String,

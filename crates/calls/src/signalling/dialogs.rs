@@ -81,6 +81,11 @@ impl Dialogs {
         }
     }
 
+    /// Whether no other dialog than this was confirmed before.
+    pub fn are_first(&self, tags: Tags) -> bool {
+        self.confirmed.first().is_none_or(|dialog| dialog.tags == tags)
+    }
+
     /// Whether several dialogs were confirmed: then it matters which one an ACK is of.
     pub fn are_several(&self) -> bool {
         self.confirmed.len() > 1

@@ -71,6 +71,8 @@ pub struct Change {
     pub parties: [Said; 2],
     /// Which of them answered.
     pub by: usize,
+    /// The tag of the early dialog that it was answered in; 0 where that was not asked for.
+    pub tag: u64,
 }
 
 /// What verdicts want to know of the signalling.

@@ -409,6 +409,7 @@ impl Signalling {
         call.note_caller(told);
         self.counters.calls += u64::from(call.finds_beginning(told));
         call.note_troubles(message, told);
+        call.note_bare(told);
         if told.begins {
             call.note_numbers(message);
         }
@@ -420,9 +421,13 @@ impl Signalling {
             self.counters.sdp += 1;
             let sender = call.sender(told);
             let role = call.role(told);
-            let news = offer::Offer { from, body, outline: told.outline, sender, role, counters: &mut self.counters };
+            let tag = if told.method == Method::Invite && told.status() > 0 { told.tags.to } else { 0 };
+            let (outline, counters) = (told.outline, &mut self.counters);
+            let news = offer::Offer { from, body, outline, sender, role, tag, counters };
             news.announce(call, &mut self.payload_maps, &mut self.remark, &mut self.output.notices);
             remark.text = None;
+        } else if told.method == Method::Invite && (200..300).contains(&told.status()) {
+            call.accept_early(from, told);
         }
         let before = call.until_ns();
         let again = call.message(from, told, &remark, remark.text.unwrap_or(&self.remark));
@@ -436,7 +441,10 @@ impl Signalling {
         self.up.turn(before.is_none(), until.is_none());
         if until != before && call.announces {
             // An unended call has no end; a retry after a challenge takes the end back.
-            let notice = Notice::Until { serial: call.serial, at_ns: until.unwrap_or(i64::MAX) };
+            use row::CallState::{AuthChallenged, Cancelled, Redirected, Rejected};
+            let failed = matches!(call.state(), AuthChallenged | Cancelled | Redirected | Rejected);
+            let is_given_up = until.is_some() && failed;
+            let notice = Notice::Until { serial: call.serial, at_ns: until.unwrap_or(i64::MAX), is_given_up };
             self.output.notices.push(Numbered { number: from.number, at_ns: from.at_ns, notice });
         }
     }

@@ -1,6 +1,7 @@
 //! Offers of a call, laid against their answers (RFC 3264): which codecs each side may send, and which audio section of
 //! several is used.
 
+use super::Incoming;
 use super::call::Call;
 use super::dialogs::Numbered;
 use super::offer::{Audio, PayloadMaps, Role};
@@ -46,6 +47,8 @@ pub struct Negotiation {
     audio: SmallVec<[(Direction, usize, Endpoint); 1]>,
     /// The INVITEs that last brought an offer, leg by leg.
     pub invites: Numbered,
+    /// The last requests besides that offered nothing: what their responses describe answers nothing.
+    pub bare: Numbered,
 }
 
 impl Negotiation {
@@ -54,6 +57,7 @@ impl Negotiation {
         self.offers.clear();
         self.audio.clear();
         self.invites.clear();
+        self.bare.clear();
     }
 
     /// Reads a little of each line of the cache that it takes.
@@ -108,6 +112,23 @@ impl Negotiation {
 }
 
 impl Call {
+    /// A 2xx without a description: what was agreed before in its dialog holds.
+    pub fn accept_early(&mut self, from: &Incoming<'_>, told: &Told<'_>) {
+        // Another target that accepts as well, too late, changes nothing.
+        if self.dialogs.are_first(told.tags) {
+            let hosts = (from.src.address, from.dst.address);
+            let is_kept = self.talk.accept(hosts, told.tags.to, from.at_ns, &mut self.facts.changes);
+            self.facts.changes_not_kept |= !is_kept;
+        }
+    }
+
+    /// Notes an UPDATE or a PRACK that describes nothing.
+    pub fn note_bare(&mut self, told: &Told<'_>) {
+        if told.sdp.is_none() && told.status() == 0 && matches!(told.method, Method::Update | Method::Prack) {
+            self.negotiation.bare.note(told.tags.from, told.cseq);
+        }
+    }
+
     /// What the SDP of a message is (RFC 3264, RFC 6337 section 2): requests offer, responses answer, unless the INVITE
     /// brought no offer; then a response brings it, and PRACK or ACK the answer.
     pub fn role(&mut self, told: &Told<'_>) -> Role {
@@ -118,6 +139,9 @@ impl Call {
                 Role::Offer
             }
             Method::Update if asks => Role::Offer,
+            Method::Update | Method::Prack if !asks && self.negotiation.bare.has(told.tags.from, told.cseq) => {
+                Role::Neither
+            }
             Method::Invite if !self.negotiation.invites.has(told.tags.from, told.cseq) => Role::Offer,
             Method::Prack if asks && !self.negotiation.invites.is_empty() => Role::Offer,
             _ => Role::Answer,

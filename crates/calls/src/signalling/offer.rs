@@ -185,6 +185,8 @@ pub enum Role {
     Offer,
     /// It chooses from what the other side offered.
     Answer,
+    /// Nobody asked for it.
+    Neither,
 }
 
 /// An SDP body on its way to the lanes.
@@ -199,6 +201,8 @@ pub struct Offer<'a> {
     pub sender: Direction,
     /// Whether it offers or answers (RFC 3264).
     pub role: Role,
+    /// The tag of the early dialog that a response to INVITE is of; else 0.
+    pub tag: u64,
     /// Where to count.
     pub counters: &'a mut SignallingCounters,
 }
@@ -332,6 +336,7 @@ impl Offer<'_> {
         let own = &mut facts.parties[side];
         own.payload_types |= types;
         match self.role {
+            Role::Neither => {}
             Role::Offer => negotiation.offer(self.sender, sections),
             Role::Answer => {
                 let accepted = negotiation.accepted(self.sender, sections, maps);
@@ -354,7 +359,7 @@ impl Offer<'_> {
 
     /// An answer of the callee that refuses all media; a later one may take some.
     fn note_refusal(&self, call: &mut Call, refuses: bool) {
-        if self.role == Role::Offer || self.sender != Direction::Callee {
+        if self.role != Role::Answer || self.sender != Direction::Callee {
             return;
         }
         if refuses || call.facts.troubles.is_some() {
@@ -374,12 +379,13 @@ impl Offer<'_> {
     /// What it says of its first audio that is not refused, and which audio of the other's offer it takes.
     fn note_audio(&self, call: &mut Call, audio: &[Audio], fax: bool) {
         let taken = audio.iter().find(|a| a.endpoint.is_some()).or(audio.first());
-        if let Some(audio) = taken {
+        if let Some(audio) = taken.filter(|_| self.role != Role::Neither) {
             audio.note(&mut call.facts.parties[self.side()], self.from.src.address);
         }
         let (hosts, side) = ((self.from.src.address, self.from.dst.address), self.side());
         let said = Said { fax, ..taken.map(Audio::said).unwrap_or_default() };
         let is_kept = match self.role {
+            Role::Neither => return,
             Role::Offer => {
                 call.negotiation.offer_audio(self.sender, audio);
                 call.talk.offer(hosts, side, said)
@@ -390,7 +396,7 @@ impl Offer<'_> {
                 if of_other.is_some() {
                     call.facts.parties[1 - side].endpoint = of_other;
                 }
-                call.talk.answer(hosts, side, said, of_other, self.from.at_ns, &mut call.facts.changes)
+                call.talk.answer(hosts, side, said, of_other, (self.from.at_ns, self.tag), &mut call.facts.changes)
             }
         };
         call.facts.changes_not_kept |= !is_kept;

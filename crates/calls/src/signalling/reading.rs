@@ -81,10 +81,14 @@ struct Wanted {
 fn wanted(start: &StartLine<'_>, method: Method, has_sdp: bool, asked: Asked) -> Wanted {
     let accepts = matches!(*start, StartLine::Response { status: 200..=299, .. }) && method == Method::Invite;
     let asks = matches!(*start, StartLine::Request { .. }) && method == Method::Invite;
-    let to = accepts || asks || asked.of_several || !asked.of_call && is_of_calls(method);
+    // Which of several targets describes itself before the answer.
+    let describes = has_sdp && method == Method::Invite;
+    let to = accepts || asks || describes || asked.of_several || !asked.of_call && is_of_calls(method);
     // Which side speaks matters where it announces media or hangs up, and to tell transactions apart.
     let is_answer_to_bye = method == Method::Bye && matches!(*start, StartLine::Response { .. });
-    let from = to || !asked.of_call || has_sdp || !(is_of_calls(method) || is_answer_to_bye);
+    // Whose offer a response answers that describes something.
+    let may_offer = has_sdp || matches!(method, Method::Update | Method::Prack);
+    let from = to || !asked.of_call || may_offer || !(is_of_calls(method) || is_answer_to_bye);
     Wanted { asks, accepts, from, to }
 }
 

@@ -72,7 +72,7 @@ impl Talk {
         party: usize,
         said: Said,
         taken: Option<trunkline_wire::Endpoint>,
-        at_ns: i64,
+        (at_ns, tag): (i64, u64),
         changes: &mut SmallVec<[Change; 1]>,
     ) -> bool {
         let Some(hop) = self.hop(src, dst) else { return false };
@@ -91,7 +91,29 @@ impl Talk {
             return false;
         }
         let hosts = if party == 0 { [src, dst] } else { [dst, src] };
-        changes.push(Change { at_ns, hosts, parties: [caller, callee], by: party });
+        changes.push(Change { at_ns, hosts, parties: [caller, callee], by: party, tag });
+        true
+    }
+
+    /// The callee accepts the call in this dialog and describes nothing: what it agreed there before holds, whatever
+    /// another target agreed since (RFC 3261 section 13.2.2.4). False if something is not followed.
+    pub fn accept(
+        &mut self,
+        (src, dst): (Address, Address),
+        tag: u64,
+        at_ns: i64,
+        changes: &mut SmallVec<[Change; 1]>,
+    ) -> bool {
+        let Some(hop) = self.hop(src, dst) else { return false };
+        let own = |change: &&Change| between(change.hosts[0], change.hosts[1]) == hop.between;
+        let Some(last) = changes.iter().rfind(own).filter(|last| last.tag != tag && last.tag != 0) else { return true };
+        let Some(earlier) = changes.iter().rfind(|change| own(change) && change.tag == tag) else { return true };
+        let change = Change { at_ns, parties: [last.parties[0], earlier.parties[1]], ..*earlier };
+        if changes.len() >= CHANGES_PER_CALL_MAX {
+            return false;
+        }
+        hop.agreed = change.parties.map(Some);
+        changes.push(change);
         true
     }
 }
@@ -111,15 +133,15 @@ mod tests {
         let (ours, theirs) = (said("192.0.2.1:4000", true, true), said("192.0.2.2:5000", true, true));
         let (mut talk, mut changes) = (Talk::default(), SmallVec::new());
         assert!(talk.offer((a, b), 0, ours));
-        assert!(talk.answer((b, a), 1, theirs, None, 10, &mut changes));
+        assert!(talk.answer((b, a), 1, theirs, None, (10, 0), &mut changes));
         // Said again, and then an offer of fax that nothing accepts.
-        assert!(talk.answer((b, a), 1, theirs, None, 20, &mut changes));
+        assert!(talk.answer((b, a), 1, theirs, None, (20, 0), &mut changes));
         assert!(talk.offer((b, a), 1, Said { fax: true, ..Said::default() }));
         assert_eq!((changes.len(), changes[0].at_ns, changes[0].parties), (1, 10, [ours, theirs]));
         // Held by the caller, and resumed.
         let held = Said { receives: false, ..ours };
         for (at_ns, offer, answer) in [(30, held, said("192.0.2.2:5000", false, true)), (40, ours, theirs)] {
-            assert!(talk.offer((a, b), 0, offer) && talk.answer((b, a), 1, answer, None, at_ns, &mut changes));
+            assert!(talk.offer((a, b), 0, offer) && talk.answer((b, a), 1, answer, None, (at_ns, 0), &mut changes));
         }
         assert_eq!(
             changes.iter().map(|c| (c.at_ns, c.parties[0].receives)).collect::<Vec<_>>(),
@@ -137,7 +159,7 @@ mod tests {
         }
         for n in 0..=CHANGES_PER_CALL_MAX {
             let theirs = said("192.0.2.2:5000", n % 2 == 0, true);
-            let kept = talk.answer((at(1), at(0)), 1, theirs, None, n as i64, &mut changes);
+            let kept = talk.answer((at(1), at(0)), 1, theirs, None, (n as i64, 0), &mut changes);
             assert_eq!(kept, n < CHANGES_PER_CALL_MAX);
         }
         assert_eq!(changes.len(), CHANGES_PER_CALL_MAX);

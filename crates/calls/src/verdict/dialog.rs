@@ -87,6 +87,40 @@ fn accepting(call: &Call, cseq: u32) -> impl Iterator<Item = &Message> {
     call.ladder.messages.iter().filter(ok)
 }
 
+/// An INVITE within the call was sent so often without any response: timer B is near (RFC 3261 section 17.1.1.2).
+const UNANSWERED_REQUESTS: usize = 5;
+
+/// The last INVITE within the call met no response at all.
+pub fn reinvite_unanswered(case: &Case<'_>) -> Option<Verdict> {
+    let call = case.call;
+    let answer_ns = call.answer_ns.filter(|_| case.facts.request_repeats >= UNANSWERED_REQUESTS as u32 - 1)?;
+    let invites = || call.ladder.messages.iter().filter(|m| m.method == Method::Invite as u8 && m.at_ns > answer_ns);
+    let is_again = |m: &&Message| m.flags & (Message::RETRANSMISSION | Message::COPY) != 0;
+    let last = invites().rfind(|m| m.status == 0 && !is_again(m))?;
+    let times = || invites().filter(|m| (m.status, m.cseq, m.src, m.dst) == (0, last.cseq, last.src, last.dst));
+    if times().count() < UNANSWERED_REQUESTS || has_response(call, last) {
+        return None;
+    }
+    let (who, asked) = (host(call, last.dst), host(call, last.src));
+    let end = match call.end_ns.map(|end| end.saturating_sub(last.at_ns)) {
+        Some(after) => format!(" The call ended {} after the first of them.", seconds(after)),
+        None => String::new(),
+    };
+    let text = format!(
+        "An INVITE within the call was never answered: {asked} sent it {} times to {who} and nothing came back.{end} \
+         Check whether it reaches {who}: the Contact that it goes to, firewalls and translators whose way is closed \
+         by then, and session timers (RFC 4028).",
+        times().count()
+    );
+    verdict("reinvite-refused", text, times().map(|m| m.packet).collect())
+}
+
+/// Whether anything answered an INVITE on its hop.
+fn has_response(call: &Call, invite: &Message) -> bool {
+    let of = |m: &Message| m.method == Method::Invite as u8 && m.status > 0 && m.cseq == invite.cseq;
+    call.ladder.messages.iter().any(|m| of(m) && m.at_ns > invite.at_ns && (m.src, m.dst) == (invite.dst, invite.src))
+}
+
 pub fn reinvite_refused(case: &Case<'_>) -> Option<Verdict> {
     let refused = case.facts.troubles.as_ref()?.reinvite?;
     let call = case.call;

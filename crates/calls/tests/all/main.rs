@@ -1,8 +1,10 @@
 //! All integration tests of calls, one binary: it is linked once, and what tests share is compiled once.
 
 mod captures;
+mod changes;
 mod clock;
 mod described;
+mod early;
 mod fax;
 mod field;
 mod forks;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use trunkline_sim::tap::Set;
 use trunkline_sim::truth::{CallTruth, Moment, State};
 use trunkline_sim::{Preset, Settings, Tap};
-use trunkline_store::row::{Call, Rows};
+use trunkline_store::row::{Call, Message, Rows};
 use trunkline_wire::Endpoint;
 use world::{World, read_rows, world};
 
@@ -137,7 +137,8 @@ fn mistakes(world: &World, rows: &Rows) -> Vec<String> {
 #[test]
 fn nothing_is_wrong_in_mixed_worlds() {
     let (mut calls, mut hops, mut legs, mut joined, mut video, mut long) = (0, 0, 0, 0, 0, 0);
-    let (mut in_turn, mut encrypted, mut mapped, mut nat) = (0, 0, 0, 0);
+    let (mut in_turn, mut encrypted, mut mapped, mut nat, mut over_tcp) = (0, 0, 0, 0, 0);
+    let (mut pracks, mut updates) = (0, 0);
     for seed in 1..=3 {
         let world = world(&mixed(seed, 600));
         let (rows, _) = read_rows(&world.file, 1);
@@ -156,11 +157,23 @@ fn nothing_is_wrong_in_mixed_worlds() {
             encrypted += usize::from(truth.streams.iter().any(|s| s.encrypted));
             mapped += usize::from(truth.dst.starts_with("10."));
             nat += usize::from(truth.streams.iter().any(|s| !s.in_turn && port(&s.src) >= 49_152));
+            over_tcp += usize::from(truth.streams.iter().any(|s| s.over_tcp));
+        }
+        for call in &rows.calls {
+            pracks += usize::from(describes(call, "PRACK"));
+            updates += usize::from(describes(call, "UPDATE"));
         }
     }
     // Of each there is enough that it is tested.
     assert!(calls > 2000 && hops > 300 && legs > 150 && joined > 30 && video > 100 && long > 100);
-    assert!(in_turn > 50 && encrypted > 50 && mapped > 15 && nat > 50, "{in_turn} {encrypted} {mapped} {nat}");
+    assert!(in_turn > 50 && encrypted > 50 && mapped > 10 && nat > 50, "{in_turn} {encrypted} {mapped} {nat}");
+    assert!(over_tcp > 10 && pracks > 40 && updates > 60, "{over_tcp} {pracks} {updates}");
+}
+
+/// Whether media was described before the answer in requests of this method, or in their responses.
+fn describes(call: &Call, method: &str) -> bool {
+    let before = |at_ns: i64| call.answer_ns.is_none_or(|answer_ns| at_ns < answer_ns);
+    call.ladder.messages.iter().any(|m| m.method_name() == method && m.flags & Message::SDP > 0 && before(m.at_ns))
 }
 
 /// What was planted of each kind, and how much of it was found; what was said that is not so.

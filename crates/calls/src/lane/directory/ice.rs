@@ -44,7 +44,7 @@ impl Directory {
 
     /// That a party of a call that is up is at an endpoint; none if that is known, or one too many.
     fn announced(&self, at_ns: i64, serial: Serial, party: Direction, endpoint: Endpoint) -> Option<Announcement> {
-        let call = self.calls.get(&serial).filter(|call| at_ns <= call.until_ns)?;
+        let call = self.calls.get(&serial).filter(|call| at_ns <= call.begins_until_ns)?;
         if self.knows(serial, &endpoint) || call.endpoints.len() >= ENDPOINTS_PER_CALL_MAX {
             return None;
         }

@@ -42,7 +42,7 @@ impl World {
 
     fn agree(&mut self, second: i64, caller: Said, callee: Said) {
         let hosts = [CALLER, CALLEE].map(|at| endpoint(at).address);
-        self.facts.changes.push(Change { at_ns: second * SECOND, hosts, parties: [caller, callee], by: 1 });
+        self.facts.changes.push(Change { at_ns: second * SECOND, hosts, parties: [caller, callee], by: 1, tag: 0 });
     }
 
     /// A stream from one second to another, with pauses.
@@ -195,7 +195,7 @@ fn a_relay_is_judged_on_the_hop_that_was_seen() {
         let [caller, callee] = [CALLER, CALLEE].map(|at| endpoint(at).address);
         let changes = [([proxy, callee], said(far), said(CALLEE)), ([caller, proxy], said(CALLER), said(near))];
         for (hosts, caller, callee) in changes {
-            world.facts.changes.push(Change { at_ns: 0, hosts, parties: [caller, callee], by: 1 });
+            world.facts.changes.push(Change { at_ns: 0, hosts, parties: [caller, callee], by: 1, tag: 0 });
         }
         world.stream(far, CALLEE, (0, 60), &[]).direction = Direction::Caller;
         world.stream(CALLEE, far, (0, 60), &[]).direction = Direction::Callee;
