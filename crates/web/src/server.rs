@@ -1,7 +1,6 @@
 //! The server: bound while privileges last, then serving on threads of its own until it is stopped.
 
 pub(crate) mod connection;
-mod lengths;
 mod patience;
 pub(crate) mod pipe;
 mod streams;

@@ -1,7 +1,6 @@
 //! Connections: how many, how long they may take to ask, and what is told to the router about who is at their other
 //! end.
 
-use super::lengths::Lengths;
 use super::patience::Patient;
 use super::streams::{Over, Streams, Watched, watched};
 use crate::guard::Peer;
@@ -131,7 +130,7 @@ impl Talk {
         builder.timer(TokioTimer::new()).header_read_timeout(self.place.web.options.header_time);
         builder.max_buf_size(HEADER_OCTETS_MAX).max_headers(HEADER_FIELDS_MAX);
         let service = service_fn(answer(self.router.clone(), Peer { address: self.address, tls }));
-        let mut connection = pin!(builder.serve_connection(TokioIo::new(Lengths::new(stream)), service));
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
         tokio::select! {
             _ = connection.as_mut() => return,
             _ = self.stopping.changed() => {}

