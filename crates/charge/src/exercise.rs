@@ -1,6 +1,6 @@
 //! What the fuzz targets drive.
 
-use crate::account::{Effect, Entry, Identity, IdentityKind, Octets};
+use crate::account::{Effect, Entry, Identity, IdentityKind, Octets, slots_by};
 use crate::calendar::Moment;
 use crate::cdr::{Cuts, Fold, Source};
 use crate::compare::{self, BillLine, BillReader, Parties, Party, Profile};
@@ -192,12 +192,16 @@ pub fn records_state(octets: &[u8]) {
         assert_eq!(Cursor::read(&again).as_ref(), Some(&cursor));
     }
     let mut parts = framed(octets);
-    let Some(first) = parts.next().filter(|octets| slots(octets).is_some_and(|slots| slots <= SLOTS)) else { return };
+    let Some(first) = parts.next().filter(|octets| slots(octets).is_some_and(|slots| slots <= u64::from(SLOTS))) else {
+        return;
+    };
     let Ok(mut fold) = Fold::read(first) else { return };
     again_as_fold(&fold);
     let mut source = Source::default();
     for entry in parts.filter_map(|part| Entry::decode(part).ok()) {
-        if entry.effects.iter().filter_map(Effect::slot).any(|slot| u64::from(slot) > SLOTS) {
+        // Entries come in their order, and name slots that can be: who reads them has looked.
+        let slots = SLOTS.min(slots_by(entry.sequence));
+        if entry.sequence < fold.entry() || entry.effects.iter().filter_map(Effect::slot).any(|slot| slot >= slots) {
             continue;
         }
         let (mut ended, first, before) = (Vec::new(), fold.number(), fold.records());
@@ -211,7 +215,7 @@ pub fn records_state(octets: &[u8]) {
 }
 
 /// Slots of sessions that are followed: memory is taken for each below.
-const SLOTS: u64 = 1 << 16;
+const SLOTS: u32 = 1 << 16;
 
 /// The slots that open records say there are, behind what else they begin with.
 fn slots(mut octets: &[u8]) -> Option<u64> {

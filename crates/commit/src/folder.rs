@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, OFlags};
@@ -12,10 +12,7 @@ use crate::disk::Disk;
 
 /// Octets that are written at once where a file is made, so that others have the disk in between.
 const PIECE: usize = 1 << 20;
-/// The file that is locked, with the number of the process that has it.
 const LOCK: &str = "lock";
-/// Octets of it that are read: a number.
-const PID_OCTETS_MAX: usize = 16;
 /// What others may do with the files: nothing.
 const MODE: u32 = 0o600;
 
@@ -47,8 +44,6 @@ impl Folder {
             }
             locked => locked?,
         }
-        // For people alone: the lock counts, whether or not there is room for a number.
-        let _ = lock.set_len(0).and_then(|()| lock.write_all_at(format!("{}\n", std::process::id()).as_bytes(), 0));
         let folder = File::open(path)?;
         folder.sync_all()?;
         Ok(Folder { path: path.to_path_buf(), folder, lock: Some(lock), mode: MODE })
@@ -79,16 +74,26 @@ impl Folder {
     }
 }
 
-/// Who has a lock: the process that the file names, if there is one of that number.
+/// Who has a lock: the process of which the kernel says so (`/proc/locks`, proc(5)), if it does.
 fn held_by(lock: &File) -> String {
-    let mut octets = [0; PID_OCTETS_MAX];
-    let read = lock.read_at(&mut octets, 0).unwrap_or_default();
-    let pid = core::str::from_utf8(&octets[..read]).ok().and_then(|text| text.trim().parse::<u32>().ok());
-    let who = match pid.filter(|pid| Path::new("/proc").join(pid.to_string()).exists()) {
-        Some(pid) => format!("process {pid}"),
-        None => "another process".to_owned(),
-    };
+    let table = std::fs::read_to_string("/proc/locks").unwrap_or_default();
+    let pid = lock.metadata().ok().and_then(|about| {
+        let (major, minor) = (rustix::fs::major(about.dev()), rustix::fs::minor(about.dev()));
+        holder(&table, &format!("{major:02x}:{minor:02x}:{}", about.ino()))
+    });
+    let who = pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
     format!("{who} holds the file `{LOCK}` in it")
+}
+
+/// The process that has a file, named by device and number, in a table of the kernel's; none that is of another
+/// container.
+fn holder(table: &str, file: &str) -> Option<u32> {
+    table.lines().find_map(|line| {
+        let mut fields = line.split_whitespace().skip(1);
+        let (kind, pid) = (fields.next()?, fields.nth(2)?);
+        let is_it = kind == "FLOCK" && fields.next()? == file;
+        pid.parse().ok().filter(|pid| is_it && *pid > 0)
+    })
 }
 
 /// Opens a file; a pipe that somebody put there, which would hold who opens it, is none.
@@ -166,6 +171,17 @@ impl Disk for Folder {
 mod tests {
     use super::*;
     use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    #[test]
+    fn the_kernel_says_who_has_a_lock() {
+        let table = "1: POSIX  ADVISORY  WRITE 71 fe:00:42 0 EOF\n2: FLOCK  ADVISORY  WRITE 72 fe:00:42 0 EOF\n\
+                     2: -> FLOCK  ADVISORY  WRITE 73 fe:00:43 0 EOF\n3: FLOCK  ADVISORY  WRITE 0 fe:00:44 0 EOF\n\
+                     broken\n";
+        assert_eq!(holder(table, "fe:00:42"), Some(72));
+        for of_nobody in ["fe:00:4", "fe:00:43", "fe:00:44", "fe:00:45", ""] {
+            assert_eq!(holder(table, of_nobody), None, "{of_nobody}");
+        }
+    }
 
     #[test]
     fn a_pipe_holds_nobody() {

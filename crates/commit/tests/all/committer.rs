@@ -74,17 +74,7 @@ fn one_process_at_a_time_has_the_folder() {
     };
     let own = format!("process {} holds the file `lock` in it", std::process::id());
     assert_eq!(refused(), own);
-    // What is in the file is believed where it can be so.
-    for no_process in ["", "x", "4294967295", "99999999999999999999999999", "\u{1b}[31m"] {
-        std::fs::write(folder.path().join("lock"), no_process).unwrap();
-        assert_eq!(refused(), "another process holds the file `lock` in it", "{no_process:?}");
-    }
     drop(first);
-    let second = Folder::open(folder.path()).unwrap();
-    assert_eq!(refused(), own);
-    drop(second);
-    std::fs::write(folder.path().join("lock"), "1\n").unwrap();
-    // Of a process that lives, and has no lock.
     Folder::open(folder.path()).unwrap();
 }
 

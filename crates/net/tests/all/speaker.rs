@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use trunkline_net::{
     Arrival, Cause, ConnectionId, Limits, Listen, Next, Now, Options, Output, Peer, Replies, Seat, Server, Service,
@@ -48,6 +48,12 @@ pub fn pattern(at: usize) -> u8 {
     (at.wrapping_mul(31) >> 3) as u8
 }
 
+/// After so many octets they come again.
+const PERIOD: usize = 2048;
+
+/// Octets made beforehand: a server that makes each of its octets waits for itself, and not for those who do not read.
+static PATTERN: LazyLock<Vec<u8>> = LazyLock::new(|| (0..64 * PERIOD).map(pattern).collect());
+
 impl Speaker {
     pub fn new(seat: Seat<String>, seen: Seen, lines_max: usize) -> Speaker {
         Speaker { seat, seen, lines_max }
@@ -82,8 +88,13 @@ impl Speaker {
 
     fn go_on(&self, speech: &mut Speech, output: &mut Output<'_>) -> Option<Next> {
         let now = output.room().min(speech.big - speech.said);
-        let piece: Vec<u8> = (speech.said..speech.said + now).map(pattern).collect();
-        output.put(&piece);
+        let mut left = now;
+        while left > 0 {
+            let begin = (speech.said + now - left) % PERIOD;
+            let piece = &PATTERN[begin..][..left.min(PATTERN.len() - begin)];
+            output.put(piece);
+            left -= piece.len();
+        }
         speech.said += now;
         if speech.said < speech.big { Some(Next::Resume) } else { None }
     }

@@ -35,7 +35,7 @@ impl Cache {
             let place = line.strip_prefix(&format!("trunkline cache: {kind} "));
             place.unwrap_or_else(|| panic!("{line}")).parse().unwrap()
         };
-        Cache { tcp: address("TCP"), udp: address("UDP"), memory: Memory::watch(child.id()), child }
+        Cache { tcp: address("TCP"), udp: address("UDP"), memory: Memory::of(child.id()), child }
     }
 
     fn connect(&self) -> TcpStream {
@@ -62,33 +62,25 @@ impl Cache {
     }
 }
 
-/// Looks at a process's memory again and again. The kernel's own mark (`VmHWM`) does not serve: it holds the pages of
-/// the program, and of these the kernel takes some away later, so that the rest seems to have been more than it was.
+/// What was seen of a process's memory, by whoever looks at it again and again. The kernel's own mark (`VmHWM`) does
+/// not serve: it holds the pages of the program, and of these the kernel takes some away later, so that the rest seems
+/// to have been more than it was.
 struct Memory {
     process: u32,
     /// KiB.
     most: AtomicU64,
-    ended: AtomicBool,
 }
 
 impl Memory {
-    fn watch(process: u32) -> Arc<Memory> {
-        let memory = Arc::new(Memory { process, most: AtomicU64::new(0), ended: AtomicBool::new(false) });
-        let watched = memory.clone();
-        std::thread::spawn(move || {
-            while !watched.ended.load(Ordering::Relaxed) {
-                watched.now();
-                std::thread::park_timeout(Duration::from_millis(2));
-            }
-        });
-        memory
+    fn of(process: u32) -> Arc<Memory> {
+        Arc::new(Memory { process, most: AtomicU64::new(0) })
     }
 
-    /// KiB without pages of files; nothing of a process that has ended.
+    /// KiB without pages of files.
     fn now(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process)).unwrap_or_default();
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process)).unwrap();
         let kib = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("0 kB");
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
             line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
         };
         let kib = kib("RssAnon:") + kib("RssShmem:");
@@ -99,7 +91,6 @@ impl Memory {
 
 impl Drop for Cache {
     fn drop(&mut self) {
-        self.memory.ended.store(true, Ordering::Relaxed);
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -126,9 +117,11 @@ fn push(stream: &mut TcpStream, octets: &[u8]) {
     }
 }
 
-/// A client that behaves asks again and again until it is told to stop: how long each answer took.
+/// A client that behaves asks again and again until it is told to stop: how long each answer took. It looks at the
+/// cache's memory in between.
 fn good_client(cache: &Cache, ended: &Arc<AtomicBool>) -> std::thread::JoinHandle<Vec<Duration>> {
     let (mut stream, ended) = (cache.connect_from(IpAddr::from([127, 0, 0, 2])), Arc::clone(ended));
+    let memory = Arc::clone(&cache.memory);
     std::thread::spawn(move || {
         let mut took = vec![];
         while !ended.load(Ordering::Relaxed) {
@@ -136,6 +129,7 @@ fn good_client(cache: &Cache, ended: &Arc<AtomicBool>) -> std::thread::JoinHandl
             asked(&mut stream, b"set good 0 0 4\r\nwell\r\n", b"STORED\r\n");
             asked(&mut stream, b"get good\r\n", b"VALUE good 0 4\r\nwell\r\nEND\r\n");
             took.push(begin.elapsed());
+            memory.now();
         }
         took
     })
@@ -248,6 +242,7 @@ fn an_item_of_a_gibibyte() {
     while left > 0 {
         let some = left.min(piece.len());
         stream.write_all(&piece[..some]).unwrap();
+        cache.memory.now();
         left -= some;
     }
     asked(&mut stream, b"\r\n", b"STORED\r\n");
@@ -258,6 +253,7 @@ fn an_item_of_a_gibibyte() {
         let some = left.min(piece.len());
         stream.read_exact(&mut buffer[..some]).unwrap();
         assert!(buffer[..some] == piece[..some], "with {left} octets to come");
+        cache.memory.now();
         left -= some;
     }
     asked(&mut stream, b"", b"\r\nEND\r\n");

@@ -171,8 +171,8 @@ fn other_figures(expected: &Calls, found: &Calls) -> Vec<String> {
 
 fn same_rows(data: &Path) {
     let (expected, found) = (by_hand(data), stored(data));
-    for id in other_figures(&expected, &found) {
-        panic!("{id}: {:#?} where the log has {:#?}", found[&id], expected[&id]);
+    if let Some(id) = other_figures(&expected, &found).first() {
+        panic!("{id}: {:#?} where the log has {:#?}", found.get(id), expected.get(id));
     }
 }
 

@@ -280,7 +280,7 @@ fn large_requests_are_refused_and_do_not_hurt() {
              Content-Length: {length}\r\n\r\n"
         );
         let answer = text(&raw(address, told.as_bytes()));
-        assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("connection: close"), "{length}: {answer}");
+        assert!(answer.starts_with("HTTP/1.1 413 "), "{length}: {answer}");
         // Behind another one of the same connection, too.
         let two = format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n{told}");
         let answer = text(&raw(address, two.as_bytes()));
