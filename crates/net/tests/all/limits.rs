@@ -137,7 +137,7 @@ fn what_all_hold_together_is_limited() {
     let limits = Limits { held_octets: 300_000, output_octets: 100_000, ..Limits::default() };
     let world = World::tcp(options(1, limits));
     let mut clients: Vec<Client> = (0..40).map(|_| world.client()).collect();
-    // How much of an answer the kernel leaves here is its matter: another share of each, so that it is not little of all.
+    // How much of an answer the kernel leaves here is its matter: another share of each, so that not all are little.
     for (at, client) in clients.iter_mut().enumerate() {
         client.say(&format!("big {}\nbig {}\n", at * 7919, 64 << 20));
     }
