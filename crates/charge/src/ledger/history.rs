@@ -179,15 +179,6 @@ fn of(entry: &Entry, effects: Vec<Effect>) -> Happened {
 }
 
 fn is_of(effect: &Effect, of: u32) -> bool {
-    match effect {
-        Effect::Opened { slot, .. }
-        | Effect::Moved { slot, .. }
-        | Effect::Charged { slot, .. }
-        | Effect::Granted { slot, .. }
-        | Effect::Answered { slot, .. }
-        | Effect::Aborting { slot, .. }
-        | Effect::Closed { slot, .. }
-        | Effect::Forgotten { slot, .. } => *slot == of,
-        _ => false,
-    }
+    let of_refunds = matches!(effect, Effect::Refundable { .. } | Effect::Refunded { .. });
+    !of_refunds && effect.slot() == Some(of)
 }
