@@ -281,6 +281,8 @@ fn a_cluster_goes_on_without_one_of_three() {
     let (leader, _, _) = begin(&nats, "north");
     let mut next = 1;
     for at in 0..6 {
+        // One that lacks what the others have is the second of three that is away.
+        Nats::until_whole(&nats);
         append(&leader, &records(next, 200));
         next += 200;
         nats[at % 3].kill();
