@@ -39,7 +39,7 @@ TESTS = tests
 # Lists of the tests that were built. Run from these lists they do not wait for cargo, which has clippy beside them.
 BUILT = --binaries-metadata $(TARGET)/tests.json --cargo-metadata $(TARGET)/workspace.json
 
-.PHONY: help setup ui build demo check tests test test-programs test-pages test-browser lint tidy fmt clippy deny
+.PHONY: help setup ui build demo check tests test test-programs test-pages lint tidy fmt clippy deny
 .PHONY: peers accuracy bench fuzz clean
 
 help:
@@ -89,13 +89,12 @@ tests: ui
 test-programs: $(TESTS)
 	scripts/beside scripts/step loom cargo xtask loom -- scripts/step tests cargo nextest run $(BUILT)
 
-test-pages: ui
-	cd ui && ../scripts/step pages npm test --silent
+# The pages in a browser, and beside that what of them needs none.
+test-pages: $(TESTS) ui
+	cd ui && ../scripts/beside ../scripts/step pages npm test --silent -- \
+		env TRUNKLINE_BIN=$(PROGRAM) ../scripts/step browser npm run --silent e2e
 
-test-browser: $(TESTS)
-	cd ui && TRUNKLINE_BIN=$(PROGRAM) ../scripts/step browser npm run --silent e2e
-
-test: test-programs test-pages test-browser
+test: test-programs test-pages
 
 # Beside the program that was named by TRUNKLINE, if it was.
 peers: $(if $(TRUNKLINE),,ui)

@@ -1,7 +1,7 @@
 //! `trunkline charge load` against a server that answers as each test wants: every figure is compared with what that
 //! server saw and did.
 //!
-//! Test group: alone: offers load and measures latencies.
+//! Test group: loads: offers load as fast as it is answered.
 
 use crate::responder;
 use responder::{Reply, Responder, Seen};
@@ -80,6 +80,7 @@ fn failures(run: &Value, kind: &str, level: &str, code: u64) -> u64 {
     found.map_or(0, |failure| number(&failure["count"]))
 }
 
+// Test group: alone: counts what is sent when it is due
 #[test]
 fn open_loop_begins_as_many_as_are_due() {
     let server = Responder::start(grant(1000));
@@ -101,6 +102,7 @@ fn open_loop_begins_as_many_as_are_due() {
     assert!((620..=810).contains(&requests) && (120..=310).contains(&held), "{run}");
 }
 
+// Test group: alone: measures latencies
 #[test]
 fn latency_counts_from_when_a_request_was_due() {
     let (mut stood, mut number_of) = (false, 0);
@@ -159,6 +161,7 @@ fn want_of_money_alone_is_no_reason_for_exit_3() {
     assert_eq!((number(&run["sessions"]["broken_off"]), number(&run["sessions"]["completed"])), (100, 0));
 }
 
+// Test group: alone: what is answered within 300 ms is in time
 #[test]
 fn silence_times_out_and_what_comes_then_is_late() {
     let mut asked = 0u64;
@@ -223,6 +226,7 @@ fn a_second_answer_that_differs_is_told() {
     assert!(told.contains("2001 with 100 units, then 2001 with 99 units"), "{told}");
 }
 
+// Test group: alone: offers load at a rate
 #[test]
 fn a_connection_that_ends_is_opened_again() {
     let mut asked = 0u64;
@@ -247,6 +251,7 @@ fn a_connection_that_ends_is_opened_again() {
     assert!(again > 0 && number(&run["resent"]) >= again, "{run}");
 }
 
+// Test group: alone: what is answered within 300 ms is in time
 #[test]
 fn another_server_goes_on_when_one_fails() {
     let mut asked = 0u64;
@@ -334,6 +339,7 @@ fn the_ledger_has_every_octet() {
     }
 }
 
+// Test group: alone: a line for each second
 #[test]
 fn a_line_a_second_and_pictures() {
     let server = Responder::start(grant(1000));

@@ -2,7 +2,7 @@
 //!
 //! Needs root and iproute2; without, it says so and is skipped.
 //!
-//! Test group: alone: replays captures at their own pace, and compares each packet.
+//! Test group: paced: replays captures at their own pace, and compares each packet.
 
 use crate::wire;
 use rustix::process::Signal;
@@ -135,6 +135,7 @@ fn same(expected: &BTreeMap<String, Value>, live: &BTreeMap<String, Value>, one_
     assert!(found.is_empty(), "{count} differences\n{first}");
 }
 
+// Test group: alone: sends as fast as it can
 #[test]
 fn what_a_ring_too_small_loses_is_counted_to_the_packet() {
     let Some(wire) = Wire::lay("small") else { return };
@@ -156,6 +157,7 @@ fn what_a_ring_too_small_loses_is_counted_to_the_packet() {
     assert!(said.iter().any(|line| line.contains("lost at the ring")), "{said:#?}");
 }
 
+// Test group: waits: starts programs that end at once
 #[test]
 fn what_is_wrong_is_said_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();

@@ -5,6 +5,8 @@
 //! * `waits`: the test mostly waits, for clocks or other programs, and takes no processor meanwhile.
 //! * `loads`: the test loads the machine, starts clusters, or kills what is under load: one at a time, as if it
 //!   computed.
+//! * `paced`: the test keeps up with a clock that waits for nobody, and needs little for it: three run at once, when
+//!   all others of the groups above have ended.
 //! * `alone`: the test measures; nothing runs beside it.
 //!
 //! `//! Test group: waits: polls every second` in the file's first comment is about all its tests, and those of modules
@@ -25,9 +27,10 @@ const MARK: &str = concat!("Test gr", "oup: ");
 /// How a comment begins that names a group, rightly spelled or not, in small letters.
 const LIKE_MARK: &str = concat!("test gr", "oup");
 /// The groups, with what the runner is told of their tests.
-const GROUPS: [(&str, &str); 3] = [
+const GROUPS: [(&str, &str); 4] = [
     ("alone", "threads-required = \"num-test-threads\"\npriority = -100\ntest-group = \"@global\"\n"),
     ("loads", "threads-required = 3\npriority = 100\ntest-group = \"loads\"\n"),
+    ("paced", "threads-required = 2\npriority = -50\ntest-group = \"@global\"\n"),
     ("waits", "threads-required = 1\npriority = 50\ntest-group = \"@global\"\n"),
 ];
 /// All other tests, last.
@@ -49,7 +52,7 @@ pub fn check(texts: &[Text], findings: &mut Vec<Finding>) {
     for named in texts.iter().flat_map(named) {
         let is_root = super::crate_of(named.path).is_some_and(|(_, inside)| orphans::is_root(inside));
         if !GROUPS.iter().any(|(group, _)| *group == named.group) {
-            let what = format!("unknown test group '{}': use alone, loads or waits", named.group);
+            let what = format!("unknown test group '{}': use alone, loads, paced or waits", named.group);
             findings.push(Finding::new(named.path, named.line, what));
         } else if named.reason.is_empty() {
             findings.push(Finding::new(named.path, named.line, "a test group needs a reason: \"alone: why\""));
