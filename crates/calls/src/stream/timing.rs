@@ -129,6 +129,8 @@ struct Rise {
     at_once: (usize, usize),
     /// Those of them that came too late to be played.
     late: SmallVec<[u16; RISE_PACKETS + 1]>,
+    /// Those of the rise before, which was delay.
+    late_before: SmallVec<[u16; RISE_PACKETS + 1]>,
     /// An interval ended after so many steps, with this highest jitter.
     ended: Option<(usize, f64)>,
 }
@@ -283,12 +285,20 @@ impl Timing {
             if ahead_ms.is_some_and(|ahead| ahead >= ODD_MS) && self.rise.as_deref().is_some_and(is_single) {
                 return self.single(step_ms);
             }
+            if ahead_ms.is_some() && self.rises_further(step_ms) {
+                return self.rise_again(step_ms, sequence);
+            }
             // Overtaken, or behind a telephone event: it says nothing about the pace.
             return self.follow(step_ms, age_ms, sequence, ahead_ms.is_some());
         }
         if step_ms < RISE_MS || ahead_ms.is_none() {
             return self.sample(step_ms);
         }
+        self.begin_rise(step_ms, sequence, SmallVec::new())
+    }
+
+    /// Puts a rise under observation. Tells whether packets of one before it came too late.
+    fn begin_rise(&mut self, step_ms: f64, sequence: u16, late_before: SmallVec<[u16; RISE_PACKETS + 1]>) -> bool {
         let before = self.figures;
         let late = self.sample(step_ms);
         let mut rise = Rise {
@@ -298,12 +308,26 @@ impl Timing {
             count: 0,
             at_once: (0, 0),
             late: SmallVec::new(),
+            late_before,
             ended: None,
         };
         rise.late.extend(late.then_some(sequence));
+        let told = !rise.late_before.is_empty();
         self.rise = Some(Box::new(rise));
         self.state = State::Rise;
-        false
+        told
+    }
+
+    /// Whether transit rises once more, beyond the rise under observation.
+    fn rises_further(&self, step_ms: f64) -> bool {
+        let off_ms = |rise: &Rise| self.figures.transit_ms + step_ms - rise.level_ms;
+        step_ms >= RISE_MS && self.rise.as_deref().is_some_and(|rise| off_ms(rise) > RISE_ROOM_MS[1])
+    }
+
+    /// Transit rises once more: the rise under observation ends here, and the next one is observed.
+    fn rise_again(&mut self, step_ms: f64, sequence: u16) -> bool {
+        let late = self.end_rise();
+        self.begin_rise(step_ms, sequence, late)
     }
 
     /// The packet after a rise counts the time that the first one did not: that one alone was off, as what a phone had
@@ -371,11 +395,16 @@ impl Timing {
             self.settle();
         }
         self.state = State::Steady;
-        self.rise.take().map(|rise| rise.late).unwrap_or_default()
+        let Some(rise) = self.rise.take() else { return SmallVec::new() };
+        self.jitter_max = self.jitter_max.max(rise.ended.map_or(0.0, |(_, most)| most));
+        rise.late
     }
 
     /// The numbers of the packets that came too late, `sequence` being that of the last one.
     pub(super) fn take_late(&mut self, sequence: u16) -> SmallVec<[u16; RISE_PACKETS + 1]> {
+        if self.state == State::Rise {
+            return self.rise.as_mut().map(|rise| core::mem::take(&mut rise.late_before)).unwrap_or_default();
+        }
         match self.rise.take() {
             Some(rise) => rise.late,
             None => SmallVec::from_slice(&[sequence]),
@@ -547,40 +576,4 @@ fn mean(sum: f64, count: u64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn jitter_of_rfc_3550() {
-        let mut t = Timing::new(8000);
-        // Arrivals 0, 30, 40 ms with 20 ms of media between: D is 10, then -10.
-        for (ms, timestamp) in [(0i64, 4_294_967_200u32), (30, 64), (40, 224)] {
-            t.packet(ms * 1_000_000, timestamp, 0, || Some(20.0));
-        }
-        let (j1, j2) = (10.0 / 16.0, 10.0 / 16.0 + (10.0 - 10.0 / 16.0) / 16.0);
-        assert!((t.jitter_ms().0 - (j1 + j2) / 2.0).abs() < 1e-12 && (t.jitter_ms().1 - j2).abs() < 1e-12);
-    }
-
-    #[test]
-    fn differences_fall_into_bins() {
-        let mut t = Timing::new(8000);
-        for ms in [0i64, 49, 119, 120, 420, 20_000] {
-            t.packet(ms * 1_000_000, 0, 0, || None);
-        }
-        assert_eq!(t.histogram(), [0, 1, 0, 0, 0, 0, 1]);
-    }
-
-    #[test]
-    fn drift_is_told_in_parts_per_million() {
-        let mut t = Timing::new(8000);
-        for n in 0..6000u32 {
-            // The sender is 100 ppm fast: 20 ms of media in 19.998 ms.
-            t.packet(i64::from(n) * 19_998_000, n * 160, 0, || Some(20.0));
-            if n % 500 == 499 {
-                t.end_interval(f64::from(n) * 0.02);
-            }
-        }
-        assert!((t.skew_ppm().unwrap() - 100.0).abs() < 0.5, "{:?}", t.skew_ppm());
-        assert_eq!(Timing::new(8000).skew_ppm(), None);
-    }
-}
+mod tests;
