@@ -222,9 +222,11 @@ fn set_up(plot: &mut Plot, share: f64, random: &mut Random) {
 
 fn agree_early(plot: &mut Plot, random: &mut Random) {
     let stays = plot.mixture.anchored || plot.cast.nat || plot.new_ssrc;
+    // Who changes to another codec that was agreed must still have it.
+    let changes = plot.planted.is_some_and(|planted| planted.variant == Variant::AgreedChange);
     plot.mixture.early = match random.below(5) {
         0 => Early::OfferInResponse,
-        1 => Early::OfferInPrack,
+        1 if !changes => Early::OfferInPrack,
         2 if !stays => Early::Moved,
         3 if plot.planted.is_none() => Early::Recoded,
         _ => Early::Preconditions,
