@@ -80,7 +80,16 @@ struct CallMedia {
     /// Names that its parties have for the checks of ICE.
     ice: Vec<u64>,
     /// Hosts of parties that connect to the other one from a port that they cannot tell.
-    hosts: Vec<(Direction, Address)>,
+    hosts: Vec<Connecting>,
+}
+
+/// A host from which a party connects to the other one (RFC 4145 section 4.1).
+#[derive(Clone, Copy, Debug)]
+struct Connecting {
+    party: Direction,
+    host: Address,
+    /// When the call first named it.
+    since_ns: i64,
 }
 
 impl CallMedia {
@@ -115,6 +124,11 @@ impl CallMedia {
         if !self.endpoints.contains(&a.endpoint) {
             self.endpoints.push(a.endpoint);
         }
+    }
+
+    /// Whether a party connects from a host.
+    fn connects_from(&self, party: Direction, host: Address) -> bool {
+        self.hosts.iter().any(|known| (known.party, known.host) == (party, host))
     }
 
     /// Reads a little of each line of the cache that it takes.
@@ -160,9 +174,9 @@ impl Directory {
     /// Learns a host that media comes from, of whatever port.
     fn announce_host(&mut self, a: &Announcement) {
         let call = self.calls.entry(a.serial).or_insert_with(|| CallMedia::without(a.id, a.at_ns));
-        let host = (a.party, a.endpoint.address);
-        if !call.hosts.contains(&host) && call.hosts.len() < ENDPOINTS_PER_CALL_MAX {
-            call.hosts.push(host);
+        let (party, host, since_ns) = (a.party, a.endpoint.address, a.at_ns);
+        if !call.connects_from(party, host) && call.hosts.len() < ENDPOINTS_PER_CALL_MAX {
+            call.hosts.push(Connecting { party, host, since_ns });
         }
     }
 
@@ -303,11 +317,14 @@ impl Directory {
     /// The youngest of those that are up, of those whose other party said that it is at this host if there are any.
     fn youngest_with<'a>(&self, mappings: &'a [Mapping], other: Address, at_ns: i64) -> Option<&'a Mapping> {
         let alive = |m: &&Mapping| self.may_begin(m.serial, at_ns);
-        let at_host = |m: &&Mapping| {
-            self.calls.get(&m.serial).is_some_and(|call| call.hosts.contains(&(opposite(m.party), other)))
-        };
+        let at_host = |m: &&Mapping| self.is_connected(m, other);
         let at_host = if mappings.len() > 1 { youngest(mappings.iter().filter(alive).filter(at_host)) } else { None };
         at_host.or_else(|| youngest(mappings.iter().filter(alive)))
+    }
+
+    /// Whether a call says that who is opposite to this endpoint of it connects from a host.
+    fn is_connected(&self, mapping: &Mapping, host: Address) -> bool {
+        self.calls.get(&mapping.serial).is_some_and(|call| call.connects_from(opposite(mapping.party), host))
     }
 
     /// Whether a call had begun by then.

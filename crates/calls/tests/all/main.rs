@@ -13,6 +13,7 @@ mod ice;
 mod keys;
 mod kinds;
 mod legs;
+mod legs_over_tcp;
 mod live;
 mod losses;
 mod nat;

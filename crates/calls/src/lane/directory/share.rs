@@ -38,8 +38,8 @@ impl Directory {
         let party = |end| self.mapping(serial, end).map(|mapping| mapping.party);
         match (party(from), party(to)) {
             (Some(_), Some(to_party)) => (!self.are_apart(serial, owner, from, to)).then_some(opposite(to_party)),
-            (None, Some(to_party)) => self.is_translated([serial, owner], to, from).then_some(opposite(to_party)),
-            (Some(sender), None) => self.is_translated([serial, owner], from, to).then_some(sender),
+            (None, Some(to_party)) => self.is_across([serial, owner], to, from).then_some(opposite(to_party)),
+            (Some(sender), None) => self.is_across([serial, owner], from, to).then_some(sender),
             (None, None) => None,
         }
     }
@@ -49,9 +49,12 @@ impl Directory {
     }
 
     /// Whether an endpoint that neither of two calls names is the other side of both: they name the near end, and the
-    /// sharing one names the very host of the far end, with a port that a translator changed.
-    fn is_translated(&self, [serial, owner]: [Serial; 2], near: &Endpoint, far: &Endpoint) -> bool {
-        if self.named(near).len() > NAMED_MAX || !self.knows(owner, near) || self.knows(owner, far) {
+    /// sharing one names the very host of the far end, with a port that a translator changed, or that who connects from
+    /// there could not tell (RFC 4145 section 4.1).
+    fn is_across(&self, [serial, owner]: [Serial; 2], near: &Endpoint, far: &Endpoint) -> bool {
+        let named = self.named(near);
+        let is_meant = |m: &Mapping| named.len() <= NAMED_MAX || self.is_connected(m, far.address);
+        if !self.mapping(serial, near).is_some_and(is_meant) || !self.knows(owner, near) || self.knows(owner, far) {
             return false;
         }
         let described = |call, host| Some(self.mapping(call, near)?.since_ns.max(self.other_ns(call, near, host)?));
@@ -63,12 +66,15 @@ impl Directory {
         self.began_before(later, earlier_ns)
     }
 
-    /// When the side opposite to an endpoint first named one, of a host if that is given.
+    /// When the side opposite to an endpoint first named one, or whence it connects; of a host if that is given.
     fn other_ns(&self, serial: Serial, near: &Endpoint, host: Option<Address>) -> Option<i64> {
         let party = opposite(self.mapping(serial, near)?.party);
-        let endpoints = self.calls.get(&serial)?.endpoints.iter();
-        let named = endpoints.filter(|e| host.is_none_or(|host| e.address == host));
-        named.filter_map(|e| self.mapping(serial, e)).filter(|m| m.party == party).map(|m| m.since_ns).min()
+        let call = self.calls.get(&serial)?;
+        let is_there = |address: Address| host.is_none_or(|host| address == host);
+        let named = call.endpoints.iter().filter(|e| is_there(e.address)).filter_map(|e| self.mapping(serial, e));
+        let named = named.filter(|m| m.party == party).map(|m| m.since_ns);
+        let connecting = call.hosts.iter().filter(|h| h.party == party && is_there(h.host)).map(|h| h.since_ns);
+        named.chain(connecting).min()
     }
 
     /// Other calls that have a part in what goes between these endpoints, and who of them sends.
