@@ -388,6 +388,7 @@ impl Lane {
                 self.explain(announcement);
             }
             Notice::Named(ice) => self.directory.learn(ice),
+            Notice::Control(control) => self.directory.learn_control(control),
             Notice::Until { serial, at_ns, is_given_up } => {
                 for at in self.directory.until(*serial, *at_ns, *is_given_up) {
                     if let Some(tracked) = self.streams[*at as usize].as_deref_mut() {

@@ -1,5 +1,6 @@
 //! Which call an endpoint belongs to, as signalling announced it.
 
+mod control;
 mod ice;
 mod share;
 
@@ -81,6 +82,8 @@ struct CallMedia {
     ice: Vec<u64>,
     /// Hosts of parties that connect to the other one from a port that they cannot tell.
     hosts: Vec<Connecting>,
+    /// Where its RTCP comes to that is not next to its RTP.
+    controls: Vec<Endpoint>,
 }
 
 /// A host from which a party connects to the other one (RFC 4145 section 4.1).
@@ -114,6 +117,7 @@ impl CallMedia {
             spoken: SmallVec::new(),
             ice: Vec::new(),
             hosts: Vec::new(),
+            controls: Vec::new(),
         }
     }
 
@@ -146,6 +150,8 @@ pub struct Directory {
     by_endpoint: HashMap<Endpoint, SmallVec<[Mapping; 1]>>,
     calls: HashMap<Serial, CallMedia>,
     by_ice_name: HashMap<u64, SmallVec<[(Serial, Direction); 2]>>,
+    /// Where RTCP comes to that is not next to its RTP: which call says so, and where that is.
+    by_control: HashMap<Endpoint, SmallVec<[(Serial, Endpoint); 1]>>,
 }
 
 impl Directory {
@@ -228,7 +234,7 @@ impl Directory {
         let serial_of = |n: &Numbered| match &n.notice {
             Notice::Announce(a) => Some(a.serial),
             Notice::Until { serial, .. } | Notice::Release { serial } => Some(*serial),
-            Notice::Named(_) | Notice::Reassembled(_) | Notice::Unreachable(_) => None,
+            Notice::Named(_) | Notice::Control(_) | Notice::Reassembled(_) | Notice::Unreachable(_) => None,
         };
         let mut known = 0;
         for n in notices {
@@ -405,6 +411,7 @@ impl Directory {
     pub fn release(&mut self, serial: Serial) {
         let Some(call) = self.calls.remove(&serial) else { return };
         self.unlearn(serial, &call.ice);
+        self.forget_controls(serial, &call.controls);
         for endpoint in &call.endpoints {
             if let Entry::Occupied(mut mappings) = self.by_endpoint.entry(*endpoint) {
                 mappings.get_mut().retain(|m| m.serial != serial);

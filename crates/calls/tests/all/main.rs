@@ -21,6 +21,7 @@ mod over_tcp;
 mod ports;
 mod replay;
 mod reported;
+mod rtcp_ports;
 mod setup;
 mod tap;
 mod tape;
