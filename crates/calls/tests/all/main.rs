@@ -19,6 +19,7 @@ mod losses;
 mod nat;
 mod over_tcp;
 mod ports;
+mod ports_again;
 mod replay;
 mod reported;
 mod rtcp_ports;

@@ -1,7 +1,7 @@
 //! Which calls have one pair of endpoints in common: two legs of one conversation share its streams, and of two calls
 //! whose ports are in use again the later one takes them.
 
-use super::{Directory, Mapping, opposite};
+use super::{Directory, Mapping, Owner, opposite};
 use crate::media::Serial;
 use smallvec::SmallVec;
 use trunkline_store::row::Direction;
@@ -12,20 +12,38 @@ use trunkline_wire::{Address, Endpoint};
 const NAMED_MAX: usize = 4;
 
 impl Directory {
-    /// When a call had named both endpoints.
-    fn paired_ns(&self, serial: Serial, one: &Endpoint, other: &Endpoint) -> Option<i64> {
-        let names = |m: &&Mapping| m.serial == serial && !m.guessed;
-        let since = |endpoint| self.named(endpoint).iter().find(names).map(|m| m.since_ns);
-        Some(since(one)?.max(since(other)?))
+    /// When a call had named both endpoints, and whether it was guessed of one of them.
+    fn paired_ns(&self, serial: Serial, one: &Endpoint, other: &Endpoint) -> Option<(i64, bool)> {
+        let (one, other) = (self.mapping(serial, one)?, self.mapping(serial, other)?);
+        Some((one.since_ns.max(other.since_ns), one.guessed || other.guessed))
     }
 
     /// Whether a later call takes a pair of endpoints from an earlier one that is still up: it names both, and began
     /// when the earlier one had named both. Then the ports are in use again, and the BYE of the earlier call was not
-    /// seen. Of two legs of one conversation the later begins while the earlier is set up.
+    /// seen. Of two legs of one conversation the later begins while the earlier is set up. What is guessed takes
+    /// nothing from a call that named it.
     pub(super) fn claims(&self, later: Serial, earlier: Serial, one: &Endpoint, other: &Endpoint) -> bool {
+        let paired = |serial| self.paired_ns(serial, one, other);
         later > earlier
-            && self.paired_ns(later, one, other).is_some()
-            && self.paired_ns(earlier, one, other).zip(self.calls.get(&later)).is_some_and(|(at, l)| l.since_ns > at)
+            && paired(later).zip(paired(earlier)).is_some_and(|((_, guessed), (at_ns, earlier_guessed))| {
+                (earlier_guessed || !guessed) && self.calls.get(&later).is_some_and(|later| later.since_ns > at_ns)
+            })
+    }
+
+    /// The owner of what paused between these ends and goes on, if that is no more the call that had it, whose BYE was
+    /// not seen: one that began in the pause and agreed on the same ports. Some phones have one source for all calls,
+    /// and fax has none.
+    pub fn successor(&self, earlier: Serial, ends: [&Endpoint; 2], paused_ns: i64, at_ns: i64) -> Option<Owner> {
+        let owner = self.owner(*ends[0], *ends[1], at_ns).filter(|owner| owner.serial > earlier)?;
+        let later = owner.serial;
+        let began = self.calls.get(&later).is_some_and(|call| call.since_ns > paused_ns);
+        let is_known = |end: &&Endpoint| self.knows(later, end);
+        let agrees = |near: &Endpoint| {
+            let endpoints = self.calls.get(&later).map_or(&[][..], |call| &call.endpoints);
+            endpoints.iter().any(|other| other != near && self.claims(later, earlier, near, other))
+        };
+        let takes = ends.iter().all(is_known) || ends.into_iter().any(agrees);
+        (began && takes).then_some(owner)
     }
 
     /// Whether one of two calls claims a pair of endpoints from the other: then they share no stream.
