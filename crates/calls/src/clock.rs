@@ -44,6 +44,8 @@ impl Kind {
 pub struct Leap {
     /// The first packet after it.
     pub number: u64,
+    /// The input files of the packet before it and of that one; none in a running capture.
+    pub files: Option<(u32, u32)>,
     /// What the clock said before it, nanoseconds since 1970.
     pub before_ns: i64,
     /// The steady time of the first packet after it.

@@ -104,6 +104,23 @@ impl Summary {
         self.counters.iter().find(|c| c.name == name).map_or(0, |c| c.value)
     }
 
+    /// Times that the clock was set or that parts are in the wrong order: beyond [`crate::clock::LEAPS_MAX`] they are
+    /// not listed.
+    pub fn clock_steps(&self) -> u64 {
+        ["set", "wrong_order", "back"]
+            .iter()
+            .map(|kind| self.counter(&format!("trunkline_calls_clock_{kind}_total")))
+            .sum()
+    }
+
+    /// The files of the packet before a leap and of the first one behind it; one if both are of the same.
+    pub fn files_of(&self, leap: &Leap) -> Vec<&str> {
+        let Some((before, behind)) = leap.files else { return Vec::new() };
+        let mut files = vec![before, behind];
+        files.dedup();
+        files.into_iter().filter_map(|at| self.files.get(at as usize)).map(|file| file.path.as_str()).collect()
+    }
+
     /// Whether a file was broken, the capture lost something, or a limit was hit: exit code 3.
     pub fn degraded(&self) -> bool {
         self.capture_lost > 0

@@ -21,7 +21,7 @@ mod turn;
 use crate::classify::flow_slot;
 use crate::clock::{Leap, Timeline};
 use crate::ledger::{Evidence, InTurn};
-use crate::limits::{STREAM_SILENCE_NS, STREAMS_MAX};
+use crate::limits::{PAUSE_NS, STREAM_SILENCE_NS, STREAMS_MAX};
 use crate::media::{Announcement, Notice, Numbered, Serial};
 use crate::payload::PayloadMap;
 use crate::stream::Analyzer;
@@ -261,16 +261,22 @@ impl Lane {
         self.window_ns = window_of(at_ns).saturating_mul(WINDOW_NS);
     }
 
-    /// The stream of this key, unless its call was over before `at_ns`: then it is finished and a new one may begin.
+    /// The stream of this key, unless its call was over before `at_ns`, or another one has its ports since it paused:
+    /// then it is finished and a new one may begin.
     fn find(&mut self, key: &Key, hash: u64, at_ns: i64) -> Option<u32> {
         let streams = &self.streams;
         let at = *self.by_key.find(hash, |at| streams[*at as usize].as_ref().is_some_and(|s| s.key == *key))?;
         let tracked = self.streams[at as usize].as_ref()?;
-        let silent = tracked.owner.is_none() && at_ns.saturating_sub(tracked.last_ns) > STREAM_SILENCE_NS;
+        let silent_ns = at_ns.saturating_sub(tracked.last_ns);
+        let is_over = silent_ns > PAUSE_NS
+            && match tracked.owner {
+                Some((serial, _)) => self.is_succeeded(serial, tracked, at_ns),
+                None => silent_ns > STREAM_SILENCE_NS,
+            };
         if at_ns > tracked.until_ns {
             self.over.add(tracked);
         }
-        if at_ns > tracked.until_ns || silent {
+        if at_ns > tracked.until_ns || is_over {
             self.finish_stream(at);
             return None;
         }
@@ -388,6 +394,7 @@ impl Lane {
                 self.explain(announcement);
             }
             Notice::Named(ice) => self.directory.learn(ice),
+            Notice::Control(control) => self.directory.learn_control(control),
             Notice::Until { serial, at_ns, is_given_up } => {
                 for at in self.directory.until(*serial, *at_ns, *is_given_up) {
                     if let Some(tracked) = self.streams[*at as usize].as_deref_mut() {

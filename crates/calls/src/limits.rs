@@ -83,6 +83,9 @@ pub const ANSWERED_SILENCE_NS: i64 = 4 * 3600 * SECOND_NS;
 /// A stream without signalling ends after this silence.
 pub const STREAM_SILENCE_NS: i64 = 60 * SECOND_NS;
 
+/// What goes on after a longer pause may be another call's: nobody hangs up, calls and answers sooner.
+pub const PAUSE_NS: i64 = SECOND_NS / 4;
+
 /// A stream seen before its signalling is joined to it when its last packet is at most this old.
 pub const ADOPT_NS: i64 = 10 * SECOND_NS;
 

@@ -53,6 +53,22 @@ pub fn ice_name(octets: &[u8]) -> u64 {
     hash::fnv1a(octets)
 }
 
+/// Where RTCP of a media description may come to that is neither the port of its RTP nor the next one (`a=rtcp`,
+/// RFC 3605).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// The call.
+    pub serial: Serial,
+    /// Its identifier.
+    pub id: Id,
+    /// When it was said, nanoseconds since 1970.
+    pub at_ns: i64,
+    /// Where RTCP comes to.
+    pub rtcp: Endpoint,
+    /// Where its RTP does.
+    pub rtp: Endpoint,
+}
+
 /// Something that the lanes have to know, in order of capture.
 #[derive(Clone, Debug)]
 pub enum Notice {
@@ -60,6 +76,8 @@ pub enum Notice {
     Announce(Box<Announcement>),
     /// Checks of ICE with this name are about the call.
     Named(Box<IceName>),
+    /// RTCP about what goes to an endpoint, or comes from it, is elsewhere.
+    Control(Box<Control>),
     /// After this time packets do not belong to the call any more.
     Until {
         /// The call.
@@ -88,7 +106,11 @@ impl Notice {
             Notice::Reassembled(r) if r.is_rtcp() => None,
             Notice::Reassembled(r) => Some(r.datagram),
             Notice::Unreachable(u) => Some(u.flow()),
-            Notice::Announce(_) | Notice::Named(_) | Notice::Until { .. } | Notice::Release { .. } => None,
+            Notice::Announce(_)
+            | Notice::Named(_)
+            | Notice::Control(_)
+            | Notice::Until { .. }
+            | Notice::Release { .. } => None,
         }
     }
 }

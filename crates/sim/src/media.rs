@@ -10,6 +10,7 @@ use crate::scene::{Host, Party, Scene, video_of};
 use crate::script::Media;
 use crate::spec::{Prompt, Spec};
 use crate::truth::Who;
+use trunkline_wire::Endpoint;
 
 /// The first stream of a call that changes its SSRC at once lives this long.
 const SHORT_STREAM_NS: i64 = 1_000_000_000;
@@ -59,6 +60,9 @@ pub(crate) fn streams(scene: &Scene, plot: &Plot, media: &Media, rtcp: bool, ran
         specs.extend(behind);
     }
     passage::through(&mut specs, scene, plot, media.answer_ns);
+    for spec in specs.iter_mut().filter(|spec| !spec.codec.is_video()) {
+        spec.control = scene.control(spec.from).zip(scene.control(spec.to)).map(<[Endpoint; 2]>::from);
+    }
     specs
 }
 
@@ -154,6 +158,7 @@ fn spec(scene: &Scene, plot: &Plot, media: &Media, from: Party) -> Spec {
         from: here.media_seen,
         to: there.media_seen,
         mux: scene.mux,
+        control: None,
         rtcp: false,
         start_ns: 0,
         stop_ns: 0,

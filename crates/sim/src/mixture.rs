@@ -82,6 +82,20 @@ pub(crate) enum Video {
     Bundled,
 }
 
+/// Where RTCP goes that does not share the port of RTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) enum Rtcp {
+    /// To the next port (RFC 3550 section 11), and nobody says so.
+    #[default]
+    Next,
+    /// To a port that SDP names (RFC 3605).
+    Port,
+    /// The same with the address.
+    Address,
+    /// That of the callee to another host, which SDP names.
+    Elsewhere,
+}
+
 /// Media sections besides the one for audio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Sections {
@@ -115,6 +129,7 @@ pub(crate) struct Mixture {
     /// 180 comes again every minute (RFC 3261 section 13.3.1.1).
     pub reminds: bool,
     pub sections: Sections,
+    pub rtcp: Rtcp,
     /// The INVITE offers nothing, the 200 does.
     pub late_offer: bool,
     pub handover: Option<Handover>,
@@ -152,6 +167,10 @@ pub(crate) fn mix(plot: &mut Plot, s: &Settings, random: &mut Random) {
     }
     if plot.mixture.sections.video == Video::Bundled {
         plot.mux = true;
+    }
+    if !plot.mux && !plot.fax && matches!(plot.passage, Passage::Direct | Passage::Keys { .. }) && random.chance(share)
+    {
+        plot.mixture.rtcp = random.pick(&[Rtcp::Port, Rtcp::Address, Rtcp::Elsewhere]);
     }
 }
 

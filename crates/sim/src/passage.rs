@@ -2,7 +2,7 @@
 //! translators of addresses; and what stops it on its way, of which ICMP may tell.
 
 use crate::impair::Impairment;
-use crate::mixture::{Early, Relay};
+use crate::mixture::Early;
 use crate::net::{Head, ICMP, ICMPV6, TCP, UDP, sum};
 use crate::plot::{Ending, Plot};
 use crate::random::Random;
@@ -98,11 +98,10 @@ pub(crate) fn draw(plot: &mut Plot, share: f64, random: &mut Random) {
     let stays = !moves && !mixture.anchored && !plot.cast.nat;
     // What was offered before the answer is answered on a way that is there.
     let is_plain = !plot.early_media && mixture.early == Early::Plain && !mixture.late_offer;
-    let connects = stays && is_plain && mixture.relay != Relay::OwnCallId;
     plot.passage = match random.below(4) {
         0 if stays => Passage::Turn { far: random.chance(0.3), indications: random.chance(0.3) },
         1 if stays && !plot.cast.ipv6 && !plot.cast.proxied => Passage::Mapped,
-        2 if connects => Passage::Connection { opener: random.pick(&[Party::Caller, Party::Callee]) },
+        2 if stays && is_plain => Passage::Connection { opener: random.pick(&[Party::Caller, Party::Callee]) },
         _ => Passage::Keys { named: random.chance(0.6) },
     };
     match plot.passage {

@@ -1,7 +1,7 @@
 //! Who takes part in a call: hosts, numbers, identifiers, addresses. Follows from the call's number and the seed alone.
 
 use crate::codec::Codec;
-use crate::mixture::{Relay, Sections, Video};
+use crate::mixture::{Relay, Rtcp, Sections, Video};
 use crate::random::Random;
 use crate::sdp::Sdp;
 use crate::settings::Settings;
@@ -80,6 +80,7 @@ pub(crate) struct Scene {
     pub codec: Codec,
     pub ptime_ms: u8,
     pub mux: bool,
+    pub rtcp: Rtcp,
     pub discontinuous: bool,
     /// Caller to tap, tap to callee.
     pub path_ns: [i64; 2],
@@ -97,6 +98,9 @@ const AGENTS: [&str; 6] = [
 ];
 const EXCHANGE: &str = "Trunkline-Sim exchange 1.0";
 const GATEWAY: &str = "Trunkline-Sim gateway 1.0";
+
+/// How far before its RTP a port for RTCP is that SDP names.
+const CONTROL_BEFORE: u16 = 1001;
 
 /// What is drawn beforehand and decides who takes part.
 #[derive(Clone, Copy, Debug, Default)]
@@ -169,6 +173,7 @@ impl Scene {
             codec,
             ptime_ms: codec.whole_ptime(random.pick(&settings.ptimes_ms)),
             mux: false,
+            rtcp: Rtcp::Next,
             discontinuous: false,
             path_ns: [random.between(1_000_000, 40_000_000), random.between(500_000, 15_000_000)],
             ssrcs: [random.bits() as u32, random.bits() as u32],
@@ -237,6 +242,20 @@ impl Scene {
             Some(anchors) if far == (party == Party::Caller) => anchors[usize::from(far)],
             _ if sdp.agent && party != Party::Caller => self.agent,
             _ => self.host(party).media_told,
+        }
+    }
+
+    /// Where RTCP about audio at this endpoint goes, if SDP names that.
+    pub fn control(&self, audio: Endpoint) -> Option<Endpoint> {
+        // Odd, and nobody's RTP.
+        let control = Endpoint { port: audio.port.saturating_sub(CONTROL_BEFORE), ..audio };
+        let callee = self.host(Party::Callee).media_seen.address;
+        match self.rtcp {
+            Rtcp::Next => None,
+            Rtcp::Elsewhere if audio.address == callee => {
+                Some(Endpoint { address: exchange_address(90, !callee.is_v4()), ..control })
+            }
+            _ => Some(control),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Session descriptions (RFC 8866) of the world's subscribers.
 
 use crate::codec::{COMFORT_NOISE, Codec};
-use crate::mixture::Video;
+use crate::mixture::{Rtcp, Video};
 use crate::scene::{Host, Party, Scene, video_of};
 use std::io::Write;
 use trunkline_wire::Endpoint;
@@ -78,7 +78,7 @@ pub(crate) fn write(out: &mut Vec<u8>, scene: &Scene, (party, host): (Party, &Ho
     if sections.video_first {
         video(out, scene, (party, host), media, sdp);
     }
-    audio(out, scene, (party, host), media.port, sdp);
+    audio(out, scene, (party, host), media, sdp);
     if sdp.large {
         candidates(out, media);
     }
@@ -116,7 +116,8 @@ fn video(out: &mut Vec<u8>, scene: &Scene, (party, host): (Party, &Host), media:
     }
 }
 
-fn audio(out: &mut Vec<u8>, scene: &Scene, (party, host): (Party, &Host), port: u16, sdp: &Sdp) {
+fn audio(out: &mut Vec<u8>, scene: &Scene, (party, host): (Party, &Host), media: Endpoint, sdp: &Sdp) {
+    let port = media.port;
     let codecs = || sdp.codecs.into_iter().flatten();
     let clock = codecs().next().map_or(8000, Codec::clock_rate);
     let event = codecs().next().map_or(101, |c| c.event_payload_type(host.map));
@@ -147,6 +148,13 @@ fn audio(out: &mut Vec<u8>, scene: &Scene, (party, host): (Party, &Host), port: 
     }
     if scene.mux {
         out.extend_from_slice(b"a=rtcp-mux\r\n");
+    }
+    if let Some(Endpoint { address, port }) = scene.control(media) {
+        let family = if address.is_v4() { "IP4" } else { "IP6" };
+        let _ = match scene.rtcp {
+            Rtcp::Port => write!(out, "a=rtcp:{port}\r\n"),
+            _ => write!(out, "a=rtcp:{port} IN {family} {address}\r\n"),
+        };
     }
     if let Some(opener) = scene.opener {
         let setup = if (opener == Party::Caller) == (party == Party::Caller) { "active" } else { "passive" };

@@ -209,6 +209,7 @@ fn direct(scene: &mut Scene, plot: &Plot) {
         scene.ptime_ms = 20;
     }
     scene.mux = plot.mux;
+    scene.rtcp = plot.mixture.rtcp;
     scene.relay = plot.mixture.relay;
     scene.others = plot.mixture.others.len();
     scene.sections = plot.mixture.sections;

@@ -19,6 +19,8 @@ pub(crate) struct Spec {
     pub to: Endpoint,
     /// RTCP goes to the port of RTP.
     pub mux: bool,
+    /// From where to where RTCP goes, if SDP names that.
+    pub control: Option<[Endpoint; 2]>,
     pub rtcp: bool,
     pub start_ns: i64,
     pub stop_ns: i64,

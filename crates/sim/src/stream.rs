@@ -129,7 +129,8 @@ impl Stream {
         let protocol = if spec.over_tcp { TCP } else { UDP };
         let head = Head::new(tunnel, from, to, protocol, 46);
         let control = |e: Endpoint| Endpoint::new(e.address, e.port + u16::from(!spec.mux));
-        let rtcp_head = Head::new(tunnel, control(from), control(to), protocol, 46);
+        let [control_from, control_to] = spec.control.unwrap_or_else(|| [from, to].map(control));
+        let rtcp_head = Head::new(tunnel, control_from, control_to, protocol, 46);
         let mut random = Random::new(random.bits());
         let way = Way::new(spec.impairment, Random::new(random.bits()));
         let ptime_ps = f64::from(spec.ptime_ms) * 1e9;
@@ -302,6 +303,7 @@ impl Stream {
             encrypted: s.encrypted,
             in_turn: s.around.is_some(),
             over_tcp: s.over_tcp,
+            rtcp_named: s.control.is_some(),
         })
     }
 

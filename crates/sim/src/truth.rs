@@ -191,6 +191,9 @@ pub struct StreamTruth {
     pub in_turn: bool,
     /// It goes over a TCP connection (RFC 4571).
     pub over_tcp: bool,
+    /// Its RTCP goes where SDP names it, and not to the next port.
+    #[serde(default)]
+    pub rtcp_named: bool,
 }
 
 /// How long packets were on their way in ten seconds of a stream, beyond the least time that one of the stream was; of

@@ -15,7 +15,7 @@ use crate::row::{
     StreamInterval,
 };
 use crate::row::{Mos, MosRange, RtcpSummary, Verdict};
-pub use text::Object;
+pub use text::{Object, push_text};
 use trunkline_kit::Id;
 
 /// The name of a state in JSON, filters and SQL.

@@ -22,7 +22,8 @@ pub fn write(out: &mut String, summary: &Summary, selection: &Selection, (stoppe
         counters.int(counter.name, Some(counter.value));
     }
     counters.end();
-    o.list("clock", &summary.leaps, leap);
+    o.int("clock_steps", Some(summary.clock_steps()));
+    o.list("clock", &summary.leaps, |out, one| leap(out, one, &summary.files_of(one)));
     let seen: Vec<_> = summary.unread.seen().collect();
     o.list("not_analysed", &seen, |out, (protocol, row)| not_analysed(out, *protocol, row));
     o.int("packets_cut", Some(summary.unread.cut)).int("snap_length", cut_to(summary));
@@ -44,11 +45,12 @@ fn not_analysed(out: &mut String, protocol: Protocol, row: &Row) {
     o.end();
 }
 
-/// Where the capture's clock was set, or its parts are in the wrong order.
-fn leap(out: &mut String, leap: &Leap) {
+/// Where the capture's clock was set, or its parts are in the wrong order; in which file, or between which two.
+fn leap(out: &mut String, leap: &Leap, files: &[&str]) {
     let mut o = Object::new(out);
     o.text("what", leap.kind.name()).time("at", Some(leap.before_ns)).int("packet", Some(leap.number));
     o.ms("by_ms", Some(leap.by_ns)).bool("certain", leap.is_sure).text("why", &leap.why());
+    o.list("files", files, |out, path| json::push_text(out, path));
     o.end();
 }
 

@@ -4,6 +4,7 @@
 mod alerting;
 mod caches;
 mod charging;
+mod clock;
 mod graphing;
 
 pub use alerting::*;
@@ -11,6 +12,7 @@ pub use caches::{
     Cache, CacheBar, CacheHotKey, CacheMemory, CacheRates, CacheRefused, CacheSetting, CacheSlowCommand, CacheSnapshot,
 };
 pub use charging::*;
+pub use clock::{CLOCK_STEPS_MAX, ClockStep, ClockSteps};
 pub use graphing::*;
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -290,6 +292,9 @@ pub struct LiveSnapshot {
     /// Protocols that were seen and are not analysed, those that matter most for calls first.
     #[serde(default)]
     pub not_analysed: Vec<NotAnalysed>,
+    /// Steps of the system's clock since the capture began.
+    #[serde(default)]
+    pub clock: ClockSteps,
     /// Recovery of calls that were up when the run before ended; none where there is no packet log or no store, or
     /// where it is switched off.
     #[serde(default)]
@@ -509,6 +514,11 @@ pub trait Reader: Send + Sync {
     /// Protocols that are not analysed, of all captures that it read since the program began.
     fn not_analysed(&self) -> Vec<NotAnalysed> {
         Vec::new()
+    }
+
+    /// Steps of the clocks of these captures.
+    fn clock(&self) -> ClockSteps {
+        ClockSteps::default()
     }
 }
 

@@ -5487,6 +5487,42 @@ export interface components {
              */
             sip: number;
         };
+        /** @description A step of a clock, or a place where the parts of a capture are in the wrong order. */
+        ClockStep: {
+            /**
+             * Format: int64
+             * @description What the clock said before it, nanoseconds since 1970.
+             */
+            at_ns: number;
+            /**
+             * Format: double
+             * @description By how much it was set forward, seconds; below zero: back.
+             */
+            by_s: number;
+            /** @description The file that it is in, or the two that it is between; empty: the capture of this program. */
+            files: string[];
+            /**
+             * Format: int64
+             * @description The number of the first packet behind it, over all files that were read together; null in a running capture.
+             */
+            packet: number | null;
+            /** @description What happened, in words. */
+            text: string;
+            /** @description `clock-set`, `wrong-order`, or `not-known` where nothing tells which. */
+            what: string;
+            /** @description Why, and how sure that is. */
+            why: string;
+        };
+        /** @description Steps of a clock: how many there were, and the newest. */
+        ClockSteps: {
+            /** @description The newest, newest first; at most [`CLOCK_STEPS_MAX`]. */
+            newest: components["schemas"]["ClockStep"][];
+            /**
+             * Format: int64
+             * @description How many there were.
+             */
+            total: number;
+        };
         /**
          * @description Who sent a stream.
          * @enum {string}
@@ -7198,6 +7234,8 @@ export interface components {
              * @description Calls that are up.
              */
             calls_up: number;
+            /** @description Steps of the system's clock since the capture began. */
+            clock: components["schemas"]["ClockSteps"];
             /** @description Packets lost, by place. */
             drops_total: {
                 [key: string]: number;
@@ -8185,6 +8223,8 @@ export interface components {
              */
             history_every_s: number;
             live: null | components["schemas"]["Status"];
+            /** @description Steps of the clocks of these captures. */
+            read_clock: components["schemas"]["ClockSteps"];
             /** @description Protocols that are not analysed, of the captures that were read since the program began. */
             read_not_analysed: components["schemas"]["NotAnalysed"][];
         };

@@ -45,6 +45,7 @@ export type ByClass = Whole<Shapes["ByClass"]>;
 export type LaneSnapshot = Whole<Shapes["LaneSnapshot"]>;
 export type VolumeSnapshot = Whole<Shapes["VolumeSnapshot"]>;
 export type NotAnalysed = Whole<Shapes["NotAnalysed"]>;
+export type ClockSteps = Whole<Shapes["ClockSteps"]>;
 export type LiveSnapshot = Whole<Shapes["LiveSnapshot"]>;
 export type LiveStatus = Whole<Shapes["Status"]>;
 export type Attention = Whole<Shapes["Attention"]>;

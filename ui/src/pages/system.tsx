@@ -11,6 +11,7 @@ import { known } from "../parts/known";
 import { NotAnalysedPanel } from "../parts/not-analysed";
 import { Empty, Loading, Trouble } from "../parts/states";
 import { span } from "../time";
+import { Clock } from "./system/clock";
 import { Disks } from "./system/disks";
 import { History } from "./system/history";
 import { Lanes } from "./system/lanes";
@@ -38,6 +39,7 @@ export default function System(): JSX.Element {
               </Empty>
             </div>
             <NotAnalysedPanel seen={known(system)?.read_not_analysed ?? []} />
+            <Clock title="Clock steps in captures that were read" steps={known(system)?.read_clock} />
             <Build system={known(system)} />
           </div>
         </Match>
@@ -50,6 +52,8 @@ export default function System(): JSX.Element {
               <Unhealthy status={status()} />
               <Recovery status={status()} />
               <NotAnalysedPanel seen={status().not_analysed} />
+              <Clock title="Clock steps" steps={status().clock} />
+              <Clock title="Clock steps in captures that were read" steps={known(system)?.read_clock} />
               <Lanes status={status()} />
               <History begun={known(system)?.history ?? []} />
               <div class="system-columns">

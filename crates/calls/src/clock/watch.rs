@@ -62,6 +62,8 @@ pub struct Watch {
     unexplained_ns: Option<i64>,
     witnesses: VecDeque<Witness>,
     looks: u64,
+    /// The file of the last packet of the batch before.
+    file: u32,
     /// What was counted.
     pub counters: ClockCounters,
 }
@@ -74,6 +76,7 @@ impl Default for Watch {
             unexplained_ns: None,
             witnesses: VecDeque::new(),
             looks: 0,
+            file: 0,
             counters: ClockCounters::default(),
         }
     }
@@ -101,6 +104,7 @@ impl Watch {
             from = at + 1;
         }
         self.remember(batch, since);
+        self.file = batch.packets.last().map_or(self.file, |packet| packet.file);
         leaps
     }
 
@@ -153,7 +157,9 @@ impl Watch {
         self.offset_ns = self.offset_ns.saturating_add(by_ns);
         self.latest_ns = packet.at_ns;
         let (at_ns, offset_ns) = (self.now_ns(), self.offset_ns);
-        Some(Leap { number: packet.number, before_ns, at_ns, by_ns, offset_ns, kind, senders, is_sure })
+        let before = at.checked_sub(1).map_or(self.file, |at| batch.packets[at].file);
+        let (number, files) = (packet.number, Some((before, packet.file)));
+        Some(Leap { number, files, before_ns, at_ns, by_ns, offset_ns, kind, senders, is_sure })
     }
 
     /// What a leap is, by how much the clock leapt, who tells, and whether that is sure; none if time passed.

@@ -7,9 +7,10 @@ use super::handshakes::{self, Handshake, Handshakes, Pair};
 use super::over_tcp;
 use super::strays::{Stray, Strays};
 use super::turn::{self, Inside, TURN_FLOWS_MAX, Turn};
-use super::{Begun, Carried, Carrier, Finished, Key, Lane, MediaPacket, Tracked, reports, stream_id};
+use super::{Begun, Carried, Carrier, Finished, Key, Lane, MediaPacket, Shared, Tracked, reports, stream_id};
 use crate::classify::flow_slot;
 use crate::ledger::InTurn;
+use crate::limits::PAUSE_NS;
 use crate::media::{self, Notice, Serial, ice_name};
 use crate::signalling::Unreached;
 use crate::unread::fax::Udptl;
@@ -289,6 +290,7 @@ impl Lane {
     /// Takes what is fax if a call agreed on it.
     fn fax(&mut self, packet: &MediaPacket<'_>, udptl: &Udptl) {
         let key = [packet.datagram.from(), packet.datagram.to()];
+        self.end_fax(&key, packet.at_ns);
         let owner = || self.directory.owner(key[0], key[1], packet.at_ns).filter(|owner| owner.fax);
         let aside = self.aside.get_or_insert_default();
         if let Some(faxing) = aside.faxes.get_mut(&key) {
@@ -303,6 +305,27 @@ impl Lane {
         let mut fax = Fax::new(owner.sender, packet, udptl);
         fax.take(packet, udptl);
         aside.faxes.insert(key, Faxing { serial: owner.serial, id: owner.id, fax });
+    }
+
+    /// Ends a fax of a call whose ports another call has since it paused.
+    fn end_fax(&mut self, key: &[Endpoint; 2], at_ns: i64) {
+        let Some(aside) = self.aside.as_deref_mut() else { return };
+        let Some(faxing) = aside.faxes.get(key) else { return };
+        let (serial, last_ns) = (faxing.serial, faxing.fax.last_ns());
+        let ends = [&key[0], &key[1]];
+        let is_over = at_ns.saturating_sub(last_ns) > PAUSE_NS
+            && self.directory.successor(serial, ends, last_ns, at_ns).is_some();
+        if !is_over {
+            return;
+        }
+        if let Some(of_call) = aside.calls.get_mut(&serial) {
+            of_call.faxes.retain(|known| known != key);
+        }
+        let Some(faxing) = aside.faxes.remove(key) else { return };
+        let finished = faxing.finished(key);
+        let others = self.directory.others(serial, &key[0], &key[1]);
+        self.output.shared.extend(others.into_iter().filter_map(|other| Shared::new(other, &finished)));
+        self.output.streams.push(finished);
     }
 
     /// Takes a message of a handshake.

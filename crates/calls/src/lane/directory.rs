@@ -1,5 +1,6 @@
 //! Which call an endpoint belongs to, as signalling announced it.
 
+mod control;
 mod ice;
 mod share;
 
@@ -80,7 +81,18 @@ struct CallMedia {
     /// Names that its parties have for the checks of ICE.
     ice: Vec<u64>,
     /// Hosts of parties that connect to the other one from a port that they cannot tell.
-    hosts: Vec<(Direction, Address)>,
+    hosts: Vec<Connecting>,
+    /// Where its RTCP comes to that is not next to its RTP.
+    controls: Vec<Endpoint>,
+}
+
+/// A host from which a party connects to the other one (RFC 4145 section 4.1).
+#[derive(Clone, Copy, Debug)]
+struct Connecting {
+    party: Direction,
+    host: Address,
+    /// When the call first named it.
+    since_ns: i64,
 }
 
 impl CallMedia {
@@ -105,6 +117,7 @@ impl CallMedia {
             spoken: SmallVec::new(),
             ice: Vec::new(),
             hosts: Vec::new(),
+            controls: Vec::new(),
         }
     }
 
@@ -115,6 +128,11 @@ impl CallMedia {
         if !self.endpoints.contains(&a.endpoint) {
             self.endpoints.push(a.endpoint);
         }
+    }
+
+    /// Whether a party connects from a host.
+    fn connects_from(&self, party: Direction, host: Address) -> bool {
+        self.hosts.iter().any(|known| (known.party, known.host) == (party, host))
     }
 
     /// Reads a little of each line of the cache that it takes.
@@ -132,6 +150,8 @@ pub struct Directory {
     by_endpoint: HashMap<Endpoint, SmallVec<[Mapping; 1]>>,
     calls: HashMap<Serial, CallMedia>,
     by_ice_name: HashMap<u64, SmallVec<[(Serial, Direction); 2]>>,
+    /// Where RTCP comes to that is not next to its RTP: which call says so, and where that is.
+    by_control: HashMap<Endpoint, SmallVec<[(Serial, Endpoint); 1]>>,
 }
 
 impl Directory {
@@ -160,9 +180,9 @@ impl Directory {
     /// Learns a host that media comes from, of whatever port.
     fn announce_host(&mut self, a: &Announcement) {
         let call = self.calls.entry(a.serial).or_insert_with(|| CallMedia::without(a.id, a.at_ns));
-        let host = (a.party, a.endpoint.address);
-        if !call.hosts.contains(&host) && call.hosts.len() < ENDPOINTS_PER_CALL_MAX {
-            call.hosts.push(host);
+        let (party, host, since_ns) = (a.party, a.endpoint.address, a.at_ns);
+        if !call.connects_from(party, host) && call.hosts.len() < ENDPOINTS_PER_CALL_MAX {
+            call.hosts.push(Connecting { party, host, since_ns });
         }
     }
 
@@ -214,7 +234,7 @@ impl Directory {
         let serial_of = |n: &Numbered| match &n.notice {
             Notice::Announce(a) => Some(a.serial),
             Notice::Until { serial, .. } | Notice::Release { serial } => Some(*serial),
-            Notice::Named(_) | Notice::Reassembled(_) | Notice::Unreachable(_) => None,
+            Notice::Named(_) | Notice::Control(_) | Notice::Reassembled(_) | Notice::Unreachable(_) => None,
         };
         let mut known = 0;
         for n in notices {
@@ -303,11 +323,14 @@ impl Directory {
     /// The youngest of those that are up, of those whose other party said that it is at this host if there are any.
     fn youngest_with<'a>(&self, mappings: &'a [Mapping], other: Address, at_ns: i64) -> Option<&'a Mapping> {
         let alive = |m: &&Mapping| self.may_begin(m.serial, at_ns);
-        let at_host = |m: &&Mapping| {
-            self.calls.get(&m.serial).is_some_and(|call| call.hosts.contains(&(opposite(m.party), other)))
-        };
+        let at_host = |m: &&Mapping| self.is_connected(m, other);
         let at_host = if mappings.len() > 1 { youngest(mappings.iter().filter(alive).filter(at_host)) } else { None };
         at_host.or_else(|| youngest(mappings.iter().filter(alive)))
+    }
+
+    /// Whether a call says that who is opposite to this endpoint of it connects from a host.
+    fn is_connected(&self, mapping: &Mapping, host: Address) -> bool {
+        self.calls.get(&mapping.serial).is_some_and(|call| call.connects_from(opposite(mapping.party), host))
     }
 
     /// Whether a call had begun by then.
@@ -388,6 +411,7 @@ impl Directory {
     pub fn release(&mut self, serial: Serial) {
         let Some(call) = self.calls.remove(&serial) else { return };
         self.unlearn(serial, &call.ice);
+        self.forget_controls(serial, &call.controls);
         for endpoint in &call.endpoints {
             if let Entry::Occupied(mut mappings) = self.by_endpoint.entry(*endpoint) {
                 mappings.get_mut().retain(|m| m.serial != serial);

@@ -71,6 +71,11 @@ impl Fax {
         }
     }
 
+    /// When its last packet came, nanoseconds since 1970.
+    pub fn last_ns(&self) -> i64 {
+        self.row.last_ns
+    }
+
     /// Takes a packet.
     pub fn take(&mut self, packet: &MediaPacket<'_>, udptl: &Udptl) {
         let last_ns = self.row.last_ns;

@@ -3,7 +3,7 @@
 use super::directory::Owner;
 use super::{Key, Lane, Tracked};
 use crate::limits::ADOPT_NS;
-use crate::media::Announcement;
+use crate::media::{Announcement, Serial};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
@@ -42,6 +42,13 @@ impl Lane {
     pub(super) fn is_of_earlier(&self, key: &Key, owner: &Owner, at_ns: i64) -> bool {
         let names = |end| self.directory.knows(owner.serial, end);
         self.over.knows(key, at_ns) && !(names(&key.from) && names(&key.to))
+    }
+
+    /// Whether another call has a stream that paused and goes on now.
+    #[cold]
+    pub(super) fn is_succeeded(&self, earlier: Serial, tracked: &Tracked, at_ns: i64) -> bool {
+        let ends = [&tracked.key.from, &tracked.key.to];
+        self.directory.successor(earlier, ends, tracked.last_ns, at_ns).is_some()
     }
 
     /// Learns an endpoint that a call names already: another one, or the same one again.

@@ -80,11 +80,13 @@ fn belongs(rtcp: Endpoint, rtp: Endpoint) -> bool {
 }
 
 impl Lane {
-    /// Streams of an SSRC whose sender's RTCP is at `sender` and whose receiver's is at `receiver`. Behind network
-    /// address translation or a mixer only one of the two need be the stream's. Addresses alone are not enough: a relay
-    /// sends the same SSRC to several, and some senders have one SSRC for all their calls.
+    /// Streams of an SSRC whose sender's RTCP is at `sender` and whose receiver's is at `receiver`: next to their RTP,
+    /// or where a description names it. Behind network address translation or a mixer only one of the two need be the
+    /// stream's. Addresses alone are not enough: a relay sends the same SSRC to several, and some senders have one SSRC
+    /// for all their calls.
     fn streams_of(&self, ssrc: u32, sender: Endpoint, receiver: Endpoint, outer: u32) -> Vec<u32> {
         let Some(streams) = self.by_ssrc.get(&ssrc) else { return Vec::new() };
+        let belongs = |rtcp, rtp| belongs(rtcp, rtp) || self.directory.controls(&rtcp, &rtp);
         let fits = |at: &&u32| {
             let stream = self.streams[**at as usize].as_ref();
             stream

@@ -85,7 +85,7 @@ pub struct Call {
     /// Its identifier.
     pub id: Id,
     /// Endpoints that were announced, by whom and with which payload map, so that a repeated SDP is not announced
-    /// again.
+    /// again. Of RTCP, the port of its RTP in place of the map.
     pub announced: SmallVec<[(Endpoint, Direction, usize, bool); 2]>,
     /// What was agreed about audio on each hop.
     pub talk: Talk,

@@ -1,13 +1,16 @@
 //! What SDP says about media, told to the lanes: offers and answers alike (RFC 3264).
 
+mod ends;
+
 use super::facts::{PartyMedia, Said};
 use super::negotiation::Read;
 use super::troubles::{Narrowed, NoAnswer};
 use super::{Incoming, REMARK_SEPARATOR, SignallingCounters, call::Call};
 use crate::limits::ENDPOINTS_PER_CALL_MAX;
-use crate::media::{Announcement, IceName, Notice, Numbered, ice_name};
+use crate::media::{Announcement, Control, IceName, Notice, Numbered, ice_name};
 use crate::payload::PayloadMap;
 use core::hash::{BuildHasher, Hasher};
+use ends::{ControlPair, MediaEnd, TRICKLES, by_name, control_of, controls, controls_of_ice, endpoints, own_endpoints};
 use hashbrown::{DefaultHashBuilder, HashMap};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -55,6 +58,8 @@ struct Section {
     /// It has a part in ICE.
     ice: bool,
     setup: Option<sdp::Setup>,
+    /// Where it wants RTCP, if it says so.
+    control: Option<ends::Control>,
     /// Its name for the checks of ICE, see [`ice_name`].
     ice_name: Option<u64>,
     /// None if it is not RTP.
@@ -152,7 +157,8 @@ impl PayloadMaps {
         let (payload_types, direction) = (payload_types(media), media.direction);
         let (text, remark) = (outline.section.into(), remark.into());
         let (ice, ice_name, setup) = (has_ice(media), name_of(media), setup_of(media));
-        let section = Section { text, remark, payload_types, direction, ice, setup, ice_name, rtp };
+        let control = control_of(media);
+        let section = Section { text, remark, payload_types, direction, ice, setup, control, ice_name, rtp };
         self.sections.insert(self.hash(outline.section), Arc::new(section));
     }
 
@@ -243,7 +249,7 @@ impl Offer<'_> {
         remark.push_str(&section.remark);
         self.note_refusal(call, false);
         let trickles = endpoint.port == TRICKLES && section.ice;
-        let Section { direction, ice, setup, .. } = *section;
+        let Section { direction, ice, setup, control, .. } = *section;
         let endpoint = Some(endpoint);
         let audio = Audio { index: 0, endpoint, by_name: false, direction, trickles, ice, setup };
         let Some(rtp) = &section.rtp else { return self.note_audio(call, &[audio], false) };
@@ -252,6 +258,7 @@ impl Offer<'_> {
         for end in own_endpoints(endpoint, self.from) {
             self.tell(call, end, rtp, notices);
         }
+        self.tell_controls(call, controls(endpoint, control, self.from), notices);
         self.tell_names(call, section.ice_name, notices);
     }
 
@@ -311,6 +318,11 @@ impl Offer<'_> {
         }
         for (end, rtp) in &all {
             self.tell(call, *end, rtp, notices);
+        }
+        for (media, _) in sections {
+            let rtp = media.rtp().or(by_name(media, self.from));
+            self.tell_controls(call, controls(rtp, control_of(media), self.from), notices);
+            self.tell_controls(call, controls_of_ice(media), notices);
         }
         // Those of a bundle have the same one.
         let mut names: SmallVec<[u64; 2]> = sections.iter().filter_map(|(media, _)| name_of(media)).collect();
@@ -413,6 +425,21 @@ impl Offer<'_> {
         }
     }
 
+    /// Tells where RTCP may come to that nobody would look for there.
+    fn tell_controls(&self, call: &mut Call, pairs: SmallVec<[ControlPair; 2]>, notices: &mut Vec<Numbered>) {
+        for (rtcp, rtp) in pairs {
+            let key = (rtcp, self.sender, usize::from(rtp.port), false);
+            if call.announced.contains(&key) || call.announced.len() >= ENDPOINTS_PER_CALL_MAX {
+                continue;
+            }
+            call.announced.push(key);
+            call.announces = true;
+            let control = Control { serial: call.serial, id: call.id, at_ns: self.from.at_ns, rtcp, rtp };
+            let notice = Notice::Control(Box::new(control));
+            notices.push(Numbered { number: self.from.number, at_ns: self.from.at_ns, notice });
+        }
+    }
+
     fn tell(&self, call: &mut Call, end: MediaEnd, rtp: &Rtp, notices: &mut Vec<Numbered>) {
         let MediaEnd { endpoint, guessed } = end;
         let Rtp { kind, payloads, encrypted } = rtp;
@@ -446,53 +473,6 @@ fn push_oddities(remark: &mut String, session: &sdp::Session<'_>) {
         remark.push_str(REMARK_SEPARATOR);
         remark.push_str(oddity.name());
     }
-}
-
-/// Where RTP of a media description may come to: its own address and port, what network address translation may have
-/// made of it, and its ICE candidates for RTP (component 1, RFC 8839 section 5.1); of a relay also the address at which
-/// it sees its client, which sends from there what is inside TURN.
-fn endpoints(media: &sdp::Media<'_>, from: &Incoming<'_>) -> impl Iterator<Item = MediaEnd> {
-    let candidates = media.candidates.iter().filter(|c| c.component == 1 && (c.udp || c.tcp));
-    let candidates: Vec<MediaEnd> =
-        candidates.flat_map(|c| [c.endpoint(), c.related]).flatten().map(MediaEnd::said).collect();
-    let own = media.rtp().map(|own| match own.port {
-        TRICKLES if media.is_over_tcp() => Endpoint { port: 0, ..own },
-        _ => own,
-    });
-    let named = by_name(media, from).map(|endpoint| MediaEnd { endpoint, guessed: true });
-    own_endpoints(own, from).chain(named).chain(candidates)
-}
-
-/// Where a description whose `c=` is a name may want its media: nobody asks for names here, and most name the host that
-/// they come from.
-fn by_name(media: &sdp::Media<'_>, from: &Incoming<'_>) -> Option<Endpoint> {
-    let is_name = media.connection.is_some_and(|c| c.address.is_none() && !c.host.is_empty());
-    (is_name && media.port != 0 && media.port != TRICKLES).then(|| Endpoint::new(from.src.address, media.port))
-}
-
-/// Where RTP may come to, or from.
-#[derive(Clone, Copy, Debug)]
-struct MediaEnd {
-    endpoint: Endpoint,
-    /// Not named by anybody, and perhaps not the sender's at all.
-    guessed: bool,
-}
-
-impl MediaEnd {
-    fn said(endpoint: Endpoint) -> MediaEnd {
-        MediaEnd { endpoint, guessed: false }
-    }
-}
-
-/// What was said, and the address that its sender has here: a phone behind a translator that names its private address,
-/// or a server that names the public one which a translator has for it (one for one, the ports stay). The latter is a
-/// guess: proxies send on what others named.
-fn own_endpoints(rtp: Option<Endpoint>, from: &Incoming<'_>) -> impl Iterator<Item = MediaEnd> + use<> {
-    let own = rtp.filter(|e| !e.address.is_unspecified());
-    let here = from.src.address;
-    let translated = own.filter(|e| e.address.is_private() != here.is_private());
-    let translated = translated.map(|e| MediaEnd { endpoint: Endpoint::new(here, e.port), guessed: here.is_private() });
-    own.map(MediaEnd::said).into_iter().chain(translated)
 }
 
 /// Whether a media description is part of a bundle.
@@ -533,10 +513,6 @@ fn is_at_relay(media: &sdp::Media<'_>) -> bool {
     let of_relay = |c: &sdp::Candidate<'_>| c.kind == sdp::CandidateKind::Relay && c.endpoint() == own;
     own.is_some() && media.candidates.iter().any(of_relay)
 }
-
-/// The port of a section whose addresses are still to come (RFC 8840 section 4.1.1), and of one whose maker connects
-/// to the other side and cannot tell from where (RFC 4145 section 4.1).
-const TRICKLES: u16 = 9;
 
 /// What a description says of one audio section.
 #[derive(Clone, Copy, Debug)]

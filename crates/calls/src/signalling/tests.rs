@@ -350,8 +350,11 @@ fn told(play: &mut Play, call_id: &str, src: &str, body: &str) -> String {
 }
 
 fn announced(notice: &Notice) -> String {
-    let Notice::Announce(a) = notice else { panic!("{notice:?}") };
-    format!("{:?} {} {:?} {:?} {}", a.party, a.endpoint, a.kind, a.payloads, a.encrypted)
+    match notice {
+        Notice::Announce(a) => format!("{:?} {} {:?} {:?} {}", a.party, a.endpoint, a.kind, a.payloads, a.encrypted),
+        Notice::Control(c) => format!("{} {}", c.rtcp, c.rtp),
+        _ => panic!("{notice:?}"),
+    }
 }
 
 #[test]
@@ -365,6 +368,8 @@ fn a_section_that_was_read_before_says_what_it_says_when_it_is_read() {
         "RTP/AVP 0\nc=IN IP4 198.51.100.1\n",
         "RTP/AVP 0\nm=audio 7000 RTP/AVP 8\n",
         "RTP/AVP 0\na=candidate:1 1 UDP 1 198.51.100.9 5 typ host\n",
+        "RTP/AVP 0\na=rtcp:53020\n",
+        "RTP/AVP 0\na=rtcp:53020 IN IP4 198.51.100.4\na=rtcp-mux\n",
         "",
     ] {
         let body = |address, port| format!("{head}{section}").replace("ADDRESS", address).replace("PORT", port);

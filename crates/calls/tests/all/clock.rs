@@ -337,6 +337,27 @@ fn parts_in_the_wrong_order_are_put_in_order_or_told() {
     assert_eq!((rows.calls.len(), counted(&summary)), (case.rows.calls.len(), [0; 4]));
 }
 
+/// Rotated files: the clock is set within one, or between two of them.
+#[test]
+fn a_step_is_told_with_the_file_that_it_is_in_or_the_two_that_it_is_between() {
+    let case = case(&busy());
+    let names = ["a.pcap", "b.pcap", "c.pcap"].map(|name| case.folder.path().join(name));
+    let third = case.packets.len() / 3;
+    for (from, right) in [(third / 2, &[0][..]), (third, &[0, 1]), (third + third / 2, &[1]), (2 * third, &[1, 2])] {
+        let mut packets = case.packets.clone();
+        packets[from..].iter_mut().for_each(|packet| packet.0 += HOUR_NS);
+        for (name, part) in names.iter().zip(packets.chunks(third)) {
+            capture(name, part);
+        }
+        for threads in [1, 3] {
+            let (_, summary) = crate::world::read_files(&names, threads);
+            let [leap] = &summary.leaps[..] else { panic!("{from}: {:?}", summary.leaps) };
+            let right: Vec<_> = right.iter().map(|at: &usize| names[*at].to_str().unwrap()).collect();
+            assert_eq!((summary.files_of(leap), summary.clock_steps()), (right, 1), "{from}");
+        }
+    }
+}
+
 /// Where streams are on both sides, they tell that it is the order and not the clock.
 #[test]
 fn rtp_that_goes_back_with_the_time_tells_that_parts_are_in_the_wrong_order() {
@@ -405,4 +426,5 @@ fn leaps_without_end_are_bounded() {
     let (_, summary) = case.read(&packets);
     assert!(summary.leaps.len() <= trunkline_calls::clock::LEAPS_MAX);
     assert!(counted(&summary).iter().sum::<u64>() > 1000);
+    assert_eq!(summary.clock_steps(), counted(&summary)[..3].iter().sum::<u64>());
 }

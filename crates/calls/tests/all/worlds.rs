@@ -6,9 +6,9 @@ use crate::truth::state_name;
 use crate::world;
 use std::collections::{BTreeMap, HashMap};
 use trunkline_sim::tap::Set;
-use trunkline_sim::truth::{CallTruth, Moment, State};
+use trunkline_sim::truth::{CallTruth, Moment, State, StreamTruth};
 use trunkline_sim::{Preset, Settings, Tap};
-use trunkline_store::row::{Call, Message, Rows};
+use trunkline_store::row::{Call, Message, Rows, Stream};
 use trunkline_wire::Endpoint;
 use world::{World, read_rows, world};
 
@@ -125,6 +125,7 @@ fn mistakes(world: &World, rows: &Rows) -> Vec<String> {
         if ours != theirs {
             wrong.push(format!("{}: {ours} streams, truly {theirs}", legs[0].0.sip_call_id));
         }
+        wrong.extend(unreported(&legs));
         let ours = streams(&|(_, call)| call.streams.iter().filter(|s| s.encrypted).count());
         let theirs = streams(&|(truth, _)| truth.streams.iter().filter(|s| s.encrypted).count());
         if ours != theirs {
@@ -134,11 +135,31 @@ fn mistakes(world: &World, rows: &Rows) -> Vec<String> {
     wrong
 }
 
+/// Streams whose RTCP goes where SDP names it, of which as much is reported as truly is.
+fn unreported(legs: &Legs<'_>) -> Vec<String> {
+    let of = |truth: &StreamTruth| {
+        let same = |s: &&Stream| {
+            (format!("0x{:08x}", s.ssrc), s.src.to_string(), s.dst.to_string())
+                == (truth.ssrc.clone(), truth.src.clone(), truth.dst.clone())
+        };
+        let ours = legs.iter().flat_map(|(_, call)| &call.streams).find(same);
+        ours.map_or(0, |s| s.rtcp.receiver_reports)
+    };
+    // Where the capture begins in mid-call, nothing names it until the parties change something.
+    let whole = legs.iter().filter(|(truth, _)| truth.state != State::JoinedMidCall);
+    let all: Vec<&StreamTruth> = whole.flat_map(|(truth, _)| &truth.streams).collect();
+    // A source that goes on to another host is reported about at the port that it had before, too.
+    let goes_on = |t: &StreamTruth| all.iter().any(|o| (&o.ssrc, &o.src) == (&t.ssrc, &t.src) && o.dst != t.dst);
+    let named = all.iter().filter(|t| t.rtcp_named && !t.encrypted && !goes_on(t));
+    let wrong = named.filter(|truth| of(truth) != truth.receiver_reports);
+    wrong.map(|t| format!("{} {} {}: {} reports, truly {}", t.ssrc, t.src, t.dst, of(t), t.receiver_reports)).collect()
+}
+
 #[test]
 fn nothing_is_wrong_in_mixed_worlds() {
     let (mut calls, mut hops, mut legs, mut joined, mut video, mut long) = (0, 0, 0, 0, 0, 0);
     let (mut in_turn, mut encrypted, mut mapped, mut nat, mut over_tcp) = (0, 0, 0, 0, 0);
-    let (mut pracks, mut updates) = (0, 0);
+    let (mut pracks, mut updates, mut reports_elsewhere) = (0, 0, 0);
     for seed in 1..=3 {
         let world = world(&mixed(seed, 600));
         let (rows, _) = read_rows(&world.file, 1);
@@ -158,6 +179,7 @@ fn nothing_is_wrong_in_mixed_worlds() {
             mapped += usize::from(truth.dst.starts_with("10."));
             nat += usize::from(truth.streams.iter().any(|s| !s.in_turn && port(&s.src) >= 49_152));
             over_tcp += usize::from(truth.streams.iter().any(|s| s.over_tcp));
+            reports_elsewhere += usize::from(truth.streams.iter().any(|s| s.rtcp_named && s.receiver_reports > 0));
         }
         for call in &rows.calls {
             pracks += usize::from(describes(call, "PRACK"));
@@ -168,6 +190,7 @@ fn nothing_is_wrong_in_mixed_worlds() {
     assert!(calls > 2000 && hops > 300 && legs > 150 && joined > 30 && video > 100 && long > 100);
     assert!(in_turn > 50 && encrypted > 50 && mapped > 10 && nat > 50, "{in_turn} {encrypted} {mapped} {nat}");
     assert!(over_tcp > 10 && pracks > 40 && updates > 60, "{over_tcp} {pracks} {updates}");
+    assert!(reports_elsewhere > 50, "{reports_elsewhere}");
 }
 
 /// Whether media was described before the answer in requests of this method, or in their responses.

@@ -90,6 +90,12 @@ impl Steps {
         Some(reading)
     }
 
+    /// How many there were, and the last of them, oldest first.
+    pub fn all(&self) -> (u64, Vec<Leap>) {
+        let leaps = lock(&self.leaps).clone();
+        (leaps.last().map_or(0, |leap| leap.number), leaps)
+    }
+
     /// The steps after the one of this number.
     fn since(&self, known: u64) -> Vec<Leap> {
         if self.known.load(Ordering::Acquire) == known {
@@ -107,6 +113,7 @@ fn step(last: Option<&Leap>, reading: &Reading, by_ns: i64) -> Leap {
     let offset_ns = last.map_or(0, |leap| leap.offset_ns).saturating_add(by_ns);
     Leap {
         number: last.map_or(0, |leap| leap.number) + 1,
+        files: None,
         before_ns: reading.system_ns.saturating_sub(by_ns),
         at_ns: reading.system_ns.saturating_sub(offset_ns),
         by_ns,

@@ -3,6 +3,7 @@
 
 mod alerts;
 mod caches;
+pub mod clock;
 pub mod desk;
 mod graphs;
 pub mod live;

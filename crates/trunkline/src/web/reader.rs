@@ -20,7 +20,9 @@ use trunkline_store::removal::Chosen;
 use trunkline_store::row::Rows;
 use trunkline_store::store::DAYS_OF_CAPTURE;
 use trunkline_store::{Access, Store, StoreError};
-use trunkline_web::sources::{Cancel, KeptCapture, NotAnalysed, Progress, ReadDone, Reader, SourceError, Trouble};
+use trunkline_web::sources::{
+    Cancel, ClockSteps, KeptCapture, NotAnalysed, Progress, ReadDone, Reader, SourceError, Trouble,
+};
 
 /// How often it is looked how far reading has come.
 const TICK: Duration = Duration::from_millis(100);
@@ -48,14 +50,16 @@ pub struct Captured {
     own: Mutex<BTreeMap<PathBuf, Chosen>>,
     /// What all of them held that is not analysed.
     unread: Mutex<Unread>,
+    /// Steps of their clocks.
+    clock: Mutex<ClockSteps>,
 }
 
 impl Captured {
     /// Into the store of this data folder. What is read is entered in `captures`.
     pub fn new(data: &Path, captures: Captures) -> Self {
         let (data, days_max) = (data.to_path_buf(), DAYS_OF_CAPTURE);
-        let (one_at_a_time, own, unread) = Default::default();
-        Captured { data, captures, days_max, one_at_a_time, own, unread }
+        let (one_at_a_time, own, unread, clock) = Default::default();
+        Captured { data, captures, days_max, one_at_a_time, own, unread, clock }
     }
 
     /// With at most so many days that one capture makes new in the store.
@@ -110,6 +114,9 @@ impl Captured {
             }
         }
         self.unread.lock().unwrap_or_else(PoisonError::into_inner).add(&summary.unread);
+        let files = |leap| summary.files_of(leap).into_iter().map(|path| name_of(Path::new(path))).collect();
+        let steps = summary.leaps.iter().map(|leap| super::clock::step(leap, files(leap)));
+        self.clock.lock().unwrap_or_else(PoisonError::into_inner).add(summary.clock_steps(), steps);
         let why = sink.store.skipped().into_iter().map(|day| day.why).collect();
         Ok((summary, NotKept { rows: sink.store.written().refused, why }))
     }
@@ -164,6 +171,10 @@ impl Reader for Captured {
 
     fn not_analysed(&self) -> Vec<NotAnalysed> {
         not_analysed(&self.unread.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn clock(&self) -> ClockSteps {
+        self.clock.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn kept_octets(&self) -> u64 {
@@ -262,8 +273,14 @@ fn done(summary: &Summary, error: Option<String>, not_kept: &NotKept) -> ReadDon
     }
     oddities.extend(summary.leaps.iter().take(LEAPS_TOLD_MAX).map(|leap| {
         let (what, why) = (leap.what(), leap.why());
-        format!("{CLOCK} {what} before packet {} ({why})", leap.number)
+        let mut at = String::new();
+        trunkline_store::time::push_rfc3339(&mut at, leap.before_ns);
+        format!("{CLOCK} {what} at {at}, before packet {} ({why})", leap.number)
     }));
+    let more = summary.clock_steps().saturating_sub(LEAPS_TOLD_MAX as u64);
+    if more > 0 {
+        oddities.push(format!("{CLOCK} leaps {more} more times"));
+    }
     if not_kept.rows > 0 {
         oddities.push(format!("{} rows could not be stored", not_kept.rows));
         oddities.extend(not_kept.why.iter().take(DAYS_TOLD_MAX).cloned());
@@ -281,6 +298,11 @@ fn done(summary: &Summary, error: Option<String>, not_kept: &NotKept) -> ReadDon
         oddities,
         kept: None,
     }
+}
+
+/// What a file is called, without its folder.
+fn name_of(file: &Path) -> String {
+    file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// A name that is one everywhere: no folder, nothing hidden, nothing that drives a terminal.

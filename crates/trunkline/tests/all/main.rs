@@ -23,6 +23,7 @@ mod charge_load;
 mod charge_load_node;
 mod charge_records;
 mod charge_standby;
+mod clock_steps;
 mod commands;
 mod config;
 mod damage_walk;

@@ -5,7 +5,7 @@ use crate::guard::Who;
 use crate::live::{HISTORY_EVERY_S, Moment, Status};
 use crate::problem::Problem;
 use crate::server::Mode;
-use crate::sources::NotAnalysed;
+use crate::sources::{ClockSteps, NotAnalysed};
 use crate::state::Web;
 use axum::Json;
 use axum::extract::State;
@@ -24,6 +24,8 @@ pub struct System {
     pub history_every_s: i64,
     /// Protocols that are not analysed, of the captures that were read since the program began.
     pub read_not_analysed: Vec<NotAnalysed>,
+    /// Steps of the clocks of these captures.
+    pub read_clock: ClockSteps,
     /// Days that the store has, oldest first.
     pub days: Vec<StoreDay>,
     /// The program.
@@ -66,7 +68,13 @@ pub async fn show(State(web): State<Arc<Web>>, who: Who) -> Result<Json<System>,
     let days = days.await?;
     let live = web.feed.last(who.viewer.graphs.as_deref());
     let live = if who.masked() { live.map(Status::masked) } else { live };
-    let read_not_analysed = web.sources.reader.as_ref().map(|reader| reader.not_analysed()).unwrap_or_default();
+    let reader = web.sources.reader.as_ref();
+    let read_not_analysed = reader.map(|reader| reader.not_analysed()).unwrap_or_default();
+    let mut read_clock = reader.map(|reader| reader.clock()).unwrap_or_default();
+    if who.masked() {
+        // A name that a user gave may hold a number.
+        read_clock.newest.iter_mut().for_each(|step| step.files.clear());
+    }
     let history = web.feed.history();
-    Ok(Json(System { live, history, history_every_s: HISTORY_EVERY_S, read_not_analysed, days, build }))
+    Ok(Json(System { live, history, history_every_s: HISTORY_EVERY_S, read_not_analysed, read_clock, days, build }))
 }

@@ -1,7 +1,7 @@
 //! Which calls have one pair of endpoints in common: two legs of one conversation share its streams, and of two calls
 //! whose ports are in use again the later one takes them.
 
-use super::{Directory, Mapping, opposite};
+use super::{Directory, Mapping, Owner, opposite};
 use crate::media::Serial;
 use smallvec::SmallVec;
 use trunkline_store::row::Direction;
@@ -12,20 +12,38 @@ use trunkline_wire::{Address, Endpoint};
 const NAMED_MAX: usize = 4;
 
 impl Directory {
-    /// When a call had named both endpoints.
-    fn paired_ns(&self, serial: Serial, one: &Endpoint, other: &Endpoint) -> Option<i64> {
-        let names = |m: &&Mapping| m.serial == serial && !m.guessed;
-        let since = |endpoint| self.named(endpoint).iter().find(names).map(|m| m.since_ns);
-        Some(since(one)?.max(since(other)?))
+    /// When a call had named both endpoints, and whether it was guessed of one of them.
+    fn paired_ns(&self, serial: Serial, one: &Endpoint, other: &Endpoint) -> Option<(i64, bool)> {
+        let (one, other) = (self.mapping(serial, one)?, self.mapping(serial, other)?);
+        Some((one.since_ns.max(other.since_ns), one.guessed || other.guessed))
     }
 
     /// Whether a later call takes a pair of endpoints from an earlier one that is still up: it names both, and began
     /// when the earlier one had named both. Then the ports are in use again, and the BYE of the earlier call was not
-    /// seen. Of two legs of one conversation the later begins while the earlier is set up.
+    /// seen. Of two legs of one conversation the later begins while the earlier is set up. What is guessed takes
+    /// nothing from a call that named it.
     pub(super) fn claims(&self, later: Serial, earlier: Serial, one: &Endpoint, other: &Endpoint) -> bool {
+        let paired = |serial| self.paired_ns(serial, one, other);
         later > earlier
-            && self.paired_ns(later, one, other).is_some()
-            && self.paired_ns(earlier, one, other).zip(self.calls.get(&later)).is_some_and(|(at, l)| l.since_ns > at)
+            && paired(later).zip(paired(earlier)).is_some_and(|((_, guessed), (at_ns, earlier_guessed))| {
+                (earlier_guessed || !guessed) && self.calls.get(&later).is_some_and(|later| later.since_ns > at_ns)
+            })
+    }
+
+    /// The owner of what paused between these ends and goes on, if that is no more the call that had it, whose BYE was
+    /// not seen: one that began in the pause and agreed on the same ports. Some phones have one source for all calls,
+    /// and fax has none.
+    pub fn successor(&self, earlier: Serial, ends: [&Endpoint; 2], paused_ns: i64, at_ns: i64) -> Option<Owner> {
+        let owner = self.owner(*ends[0], *ends[1], at_ns).filter(|owner| owner.serial > earlier)?;
+        let later = owner.serial;
+        let began = self.calls.get(&later).is_some_and(|call| call.since_ns > paused_ns);
+        let is_known = |end: &&Endpoint| self.knows(later, end);
+        let agrees = |near: &Endpoint| {
+            let endpoints = self.calls.get(&later).map_or(&[][..], |call| &call.endpoints);
+            endpoints.iter().any(|other| other != near && self.claims(later, earlier, near, other))
+        };
+        let takes = ends.iter().all(is_known) || ends.into_iter().any(agrees);
+        (began && takes).then_some(owner)
     }
 
     /// Whether one of two calls claims a pair of endpoints from the other: then they share no stream.
@@ -38,8 +56,8 @@ impl Directory {
         let party = |end| self.mapping(serial, end).map(|mapping| mapping.party);
         match (party(from), party(to)) {
             (Some(_), Some(to_party)) => (!self.are_apart(serial, owner, from, to)).then_some(opposite(to_party)),
-            (None, Some(to_party)) => self.is_translated([serial, owner], to, from).then_some(opposite(to_party)),
-            (Some(sender), None) => self.is_translated([serial, owner], from, to).then_some(sender),
+            (None, Some(to_party)) => self.is_across([serial, owner], to, from).then_some(opposite(to_party)),
+            (Some(sender), None) => self.is_across([serial, owner], from, to).then_some(sender),
             (None, None) => None,
         }
     }
@@ -49,9 +67,12 @@ impl Directory {
     }
 
     /// Whether an endpoint that neither of two calls names is the other side of both: they name the near end, and the
-    /// sharing one names the very host of the far end, with a port that a translator changed.
-    fn is_translated(&self, [serial, owner]: [Serial; 2], near: &Endpoint, far: &Endpoint) -> bool {
-        if self.named(near).len() > NAMED_MAX || !self.knows(owner, near) || self.knows(owner, far) {
+    /// sharing one names the very host of the far end, with a port that a translator changed, or that who connects from
+    /// there could not tell (RFC 4145 section 4.1).
+    fn is_across(&self, [serial, owner]: [Serial; 2], near: &Endpoint, far: &Endpoint) -> bool {
+        let named = self.named(near);
+        let is_meant = |m: &Mapping| named.len() <= NAMED_MAX || self.is_connected(m, far.address);
+        if !self.mapping(serial, near).is_some_and(is_meant) || !self.knows(owner, near) || self.knows(owner, far) {
             return false;
         }
         let described = |call, host| Some(self.mapping(call, near)?.since_ns.max(self.other_ns(call, near, host)?));
@@ -63,12 +84,15 @@ impl Directory {
         self.began_before(later, earlier_ns)
     }
 
-    /// When the side opposite to an endpoint first named one, of a host if that is given.
+    /// When the side opposite to an endpoint first named one, or whence it connects; of a host if that is given.
     fn other_ns(&self, serial: Serial, near: &Endpoint, host: Option<Address>) -> Option<i64> {
         let party = opposite(self.mapping(serial, near)?.party);
-        let endpoints = self.calls.get(&serial)?.endpoints.iter();
-        let named = endpoints.filter(|e| host.is_none_or(|host| e.address == host));
-        named.filter_map(|e| self.mapping(serial, e)).filter(|m| m.party == party).map(|m| m.since_ns).min()
+        let call = self.calls.get(&serial)?;
+        let is_there = |address: Address| host.is_none_or(|host| address == host);
+        let named = call.endpoints.iter().filter(|e| is_there(e.address)).filter_map(|e| self.mapping(serial, e));
+        let named = named.filter(|m| m.party == party).map(|m| m.since_ns);
+        let connecting = call.hosts.iter().filter(|h| h.party == party && is_there(h.host)).map(|h| h.since_ns);
+        named.chain(connecting).min()
     }
 
     /// Other calls that have a part in what goes between these endpoints, and who of them sends.

@@ -9,7 +9,7 @@ use crate::run::status::process;
 use trunkline_capture::live::RingStatistics;
 use trunkline_spool::Stats;
 use trunkline_web::sources::{
-    BufferSnapshot, ByClass, CallUp, CallsUp, LaneSnapshot, LiveSnapshot, RecoverySnapshot, RowsSnapshot,
+    BufferSnapshot, ByClass, CallUp, CallsUp, ClockSteps, LaneSnapshot, LiveSnapshot, RecoverySnapshot, RowsSnapshot,
     ThreadSnapshot, VolumeSnapshot,
 };
 
@@ -37,9 +37,18 @@ impl View {
             resident_octets: process::resident(),
             unhealthy: self.unhealthy(),
             not_analysed: crate::web::unread::not_analysed(&self.unread()),
+            clock: self.clock(),
             recovery: self.recovery.as_ref().map(|recovery| recovered(recovery)),
             rows: rows(&self.rows),
         }
+    }
+
+    /// Steps of the system's clock.
+    fn clock(&self) -> ClockSteps {
+        let (total, leaps) = self.shared.steps.all();
+        let mut steps = ClockSteps::default();
+        steps.add(total, leaps.iter().map(|leap| crate::web::clock::step(leap, Vec::new())));
+        steps
     }
 
     /// How many calls are up, and the newest of them.

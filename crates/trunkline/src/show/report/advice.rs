@@ -4,6 +4,7 @@ use super::super::figure::{self, count, of};
 use super::{Report, name, short};
 use crate::selection::{CALLS_WHOLE_MAX, Selection};
 use crate::terminal::Terminal;
+use trunkline_calls::clock::Leap;
 use trunkline_calls::job::Summary;
 use trunkline_store::checked::CLOCK;
 use trunkline_store::row::Call;
@@ -62,6 +63,16 @@ pub(super) fn broken(report: &Report<'_>) -> Vec<String> {
     lines
 }
 
+/// Of several files, the one that a leap of the clock is in, or those that it is between.
+fn place(summary: &Summary, leap: &Leap) -> String {
+    match summary.files_of(leap)[..] {
+        _ if summary.files.len() < 2 => String::new(),
+        [file] => format!(" in {}", name(file)),
+        [before, behind] => format!(", the first one of {} behind {}", name(behind), name(before)),
+        _ => String::new(),
+    }
+}
+
 /// Losses of the capture, limits hit, packets that could not be read: a line each.
 pub(super) fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> {
     let mut lines = Vec::new();
@@ -79,12 +90,13 @@ pub(super) fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> 
         lines.push(format!("{}: {what}", name(&loss.source)));
     }
     for leap in report.summary.leaps.iter().take(LEAPS_LISTED_MAX) {
-        let at = figure::second(leap.before_ns, &terminal.zone);
-        lines.push(format!("{CLOCK} {} at {at}, before packet {} ({})", leap.what(), count(leap.number), leap.why()));
+        let (at, place) = (figure::second(leap.before_ns, &terminal.zone), place(report.summary, leap));
+        let number = count(leap.number);
+        lines.push(format!("{CLOCK} {} at {at}, before packet {number}{place} ({})", leap.what(), leap.why()));
     }
-    let more = report.summary.leaps.len().saturating_sub(LEAPS_LISTED_MAX);
+    let more = report.summary.clock_steps().saturating_sub(LEAPS_LISTED_MAX as u64);
     if more > 0 {
-        lines.push(format!("{CLOCK} leaps {} more times", count(more as u64)));
+        lines.push(format!("{CLOCK} leaps {} more times", count(more)));
     }
     let odd = |name: &str| ODD.iter().any(|part| name.contains(part));
     for counter in report.summary.counters.iter().filter(|c| c.value > 0 && odd(c.name)) {
