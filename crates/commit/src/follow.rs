@@ -69,9 +69,10 @@ impl<D: Disk> Follower<D> {
             let open = self.open.insert(open);
             let Some(head) = open.head(disk)? else {
                 // The segment ended: the next one begins with the record that is missing.
-                let (name, at, next) = (open.name.clone(), open.at, open.next);
+                let (name, at, first, next) = (open.name.clone(), open.at, open.first, open.next);
                 self.open = None;
-                if Open::<D::File>::name_of(disk, next)?.is_none_or(|(first, _)| first != next) {
+                // One that has no record is not the one behind itself.
+                if first == next || Open::<D::File>::name_of(disk, next)?.is_none_or(|(first, _)| first != next) {
                     return Err(Fault::damaged(&name, at, format!("record {next} is not there, and was told")));
                 }
                 continue;

@@ -68,6 +68,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 use trunkline_commit::{Committer, Fault, Folder, Log};
 use trunkline_kit::config::Mistake;
+use trunkline_kit::place;
 
 /// Lanes at most.
 pub const LANES_MAX: usize = 64;
@@ -440,12 +441,8 @@ fn templates(folder: &Path) -> Result<Library, OpenError> {
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     paths.sort();
     for path in paths {
-        let octets = std::fs::metadata(&path).map_err(failed(&path))?.len();
-        if octets > TEMPLATE_FILE_OCTETS_MAX as u64 {
-            let long = io::Error::other(format!("a file of templates has at most {TEMPLATE_FILE_OCTETS_MAX} octets"));
-            return Err(failed(&path)(long));
-        }
-        files.push((path.display().to_string(), std::fs::read_to_string(&path).map_err(failed(&path))?));
+        let text = place::read_text(&path, TEMPLATE_FILE_OCTETS_MAX as u64).map_err(failed(&path))?;
+        files.push((path.display().to_string(), text));
     }
     let texts: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let own = read(&texts, built_in::library()).map_err(OpenError::Templates)?;

@@ -4,7 +4,7 @@
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -36,6 +36,39 @@ pub fn replace(path: &Path, octets: &[u8], mode: u32) -> io::Result<()> {
     written?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Opens a file to read it. What is none, such as a pipe or a device in its place, holds nobody and is refused.
+///
+/// # Errors
+/// The system's; InvalidInput if it is not a file.
+pub fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(ErrorKind::InvalidInput, "it is not a file")),
+    }
+}
+
+/// Reads a file of `most` octets at most.
+///
+/// # Errors
+/// As [`open`]; FileTooLarge if it is longer.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut octets = Vec::new();
+    match open(path)?.take(most.saturating_add(1)).read_to_end(&mut octets)? as u64 > most {
+        true => Err(io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {most} octets"))),
+        false => Ok(octets),
+    }
+}
+
+/// Reads a text of `most` octets at most.
+///
+/// # Errors
+/// As [`read`]; InvalidData if it is no text.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    String::from_utf8(read(path, most)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is no text"))
 }
 
 /// Where a file is written before it is put in place.
@@ -87,6 +120,28 @@ mod tests {
     use super::*;
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn what_is_no_file_or_too_long_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("file"), "four").unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        symlink("/dev/zero", at("zeros")).unwrap();
+        symlink(at("file"), at("link")).unwrap();
+        let told = |name: &str, most: u64| read(&at(name), most).map_err(|e| e.to_string());
+        for none in ["pipe", "zeros", "."] {
+            assert_eq!(told(none, 4), Err("it is not a file".to_owned()), "{none}");
+        }
+        assert_eq!((told("file", 4), told("link", 9)), (Ok(b"four".to_vec()), Ok(b"four".to_vec())));
+        assert_eq!(told("file", 3), Err("it has more than 3 octets".to_owned()));
+        assert_eq!(read(&at("gone"), 3).unwrap_err().kind(), ErrorKind::NotFound);
+        // As long as a disk, and all of it a hole.
+        File::create(at("hole")).unwrap().set_len(1 << 40).unwrap();
+        assert_eq!(told("hole", 4), Err("it has more than 4 octets".to_owned()));
+        std::fs::write(at("file"), [0xFF]).unwrap();
+        assert_eq!(read_text(&at("file"), 4).unwrap_err().kind(), ErrorKind::InvalidData);
+    }
 
     #[test]
     fn a_file_is_replaced_and_no_link_is_followed() {

@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{FlockOperation, fcntl_lock};
+use rustix::fs::{FlockOperation, OFlags, fcntl_lock};
 
 use crate::archive::{Archive, Rows, Time, Value, spread};
 use crate::create::{FILE_OCTETS_MAX, Made};
@@ -32,7 +32,9 @@ impl RrdFile {
     /// # Errors
     /// [`Fault`]: the system's, it is locked for writing, or it is no such file.
     pub fn open(path: &Path) -> Result<RrdFile, Fault> {
-        let file = File::open(path)?;
+        // A pipe in its place does not hold who reads.
+        let at_once = OFlags::NONBLOCK.bits().cast_signed();
+        let file = File::options().read(true).custom_flags(at_once).open(path)?;
         RrdFile::begin(file, FlockOperation::NonBlockingLockShared)
     }
 
@@ -101,6 +103,9 @@ impl RrdFile {
     }
 
     fn begin(file: File, lock: FlockOperation) -> Result<RrdFile, Fault> {
+        if !file.metadata()?.is_file() {
+            return Err(Fault::Io(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")));
+        }
         fcntl_lock(&file, lock).map_err(|error| match error {
             rustix::io::Errno::ACCESS | rustix::io::Errno::AGAIN => Fault::Locked,
             error => Fault::Io(error.into()),

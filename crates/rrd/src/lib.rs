@@ -38,5 +38,6 @@ pub use shape::{
 pub use spikes::{SPIKES_MAX, Spike, SpikeBound, SpikeSearch, spikes, without};
 pub use tune::{Tune, tune};
 pub use writer::{
-    Counters, Flushed, Full, Options, REDO_NAMES, REFUSALS_TOLD_MAX, Recovered, RedoCheck, Writer, redo_check,
+    Counters, Flushed, Full, Options, REDO_NAMES, REDO_OCTETS_MAX, REFUSALS_TOLD_MAX, Recovered, RedoCheck, Writer,
+    redo_check,
 };

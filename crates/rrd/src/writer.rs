@@ -45,6 +45,9 @@ pub struct Options {
     pub redo_octets: u64,
 }
 
+/// Octets of a redo file that is checked at most: twice as many as are ever set.
+pub const REDO_OCTETS_MAX: u64 = 8 << 30;
+
 impl Default for Options {
     fn default() -> Options {
         Options {

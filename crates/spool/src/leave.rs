@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, FlockOperation};
+use trunkline_kit::place;
 
 use crate::disk::{FILE_MODE, FOLDER_MODE, sync_folder_of};
 use crate::lock::lock_alone;
@@ -55,7 +56,7 @@ fn copy_all(path: &Path, lock: &File, to: &Path, kinds: Kinds, made: &mut Vec<Pa
     // There before all else, and locked: what stands beside it is no orphan meanwhile.
     let target = make(to, made)?;
     for extension in kinds.beside {
-        match File::open(kinds.beside_of(path, extension)) {
+        match place::open(&kinds.beside_of(path, extension)) {
             Ok(from) => {
                 let to = kinds.beside_of(to, extension);
                 copy(&from, &make(&to, made)?)?;

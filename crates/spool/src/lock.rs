@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::FlockOperation;
+use trunkline_kit::place;
 
 use crate::name::{PART, without};
 
@@ -16,12 +17,7 @@ use crate::name::{PART, without};
 /// # Errors
 /// The segment cannot be opened; NotFound too when it was removed at this moment.
 pub fn read_lock(path: &Path) -> io::Result<File> {
-    // A pipe that somebody put there does not hold who reads.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
-    }
+    let file = place::open(path)?;
     if without(path, PART).is_some() {
         return Ok(file);
     }

@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
+use trunkline_kit::place;
 
 use crate::disk::{FILE_MODE, space, sync_folder_of};
 use crate::lock::{self, is_at};
@@ -90,7 +91,7 @@ fn finish(path: &Path, packed: &Path) -> io::Result<()> {
 
 /// Opens a segment beside its readers; none while somebody removes or moves it, or when it is gone.
 fn lock_shared(path: &Path) -> io::Result<Option<File>> {
-    let file = match File::open(path) {
+    let file = match place::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };

@@ -3,6 +3,7 @@
 //! The row knows the record of every message, and addresses, first and last record of every stream. What lies between
 //! is found by reading that range of the file again. Files are read once more side by side and merged by time.
 
+mod absent;
 pub mod log;
 mod pieces;
 

@@ -158,6 +158,9 @@ impl Question {
         if !matches!(self.what, What::Newest(_)) {
             summary.faults.iter().for_each(say);
         }
+        for why in &summary.absent {
+            let _ = writeln!(io::stderr(), "trunkline: {why}");
+        }
         for (link, why) in &summary.refused {
             let _ = writeln!(io::stderr(), "trunkline: packets of link type {link} were left out: {why}");
         }

@@ -86,7 +86,7 @@ pub fn mend<D: Disk, R: Disk>(
     // Who is asked first tells of a cursor that is damaged: records wait for that to be mended, too.
     let cursor = records.and_then(|records| Cursor::load(records).ok().flatten());
     let made = cursor.as_ref().and_then(Made::of);
-    let checked = records.and_then(|records| checkpoint::load(records).ok().flatten());
+    let checked = records.and_then(|records| checkpoint::load_of(&**disk, records).ok().flatten());
     let mut looks = Looks::new(&**disk, made, checked.clone())?;
     let found = survey(&**disk, Keep::All, known, &mut |numbers, record| {
         // One by one: each may be the one behind the snapshot, and the state counts them.
@@ -107,7 +107,7 @@ pub fn mend<D: Disk, R: Disk>(
         let fold = checked.filter(|fold| fold.entry() <= made.entry);
         let fold = fold.unwrap_or_else(|| Fold::new(made.cuts, looks.first - 1));
         let fold = fold_again(&**disk, fold, &made).map_err(refused)?;
-        let saved = checkpoint::save(records, &fold);
+        let saved = checkpoint::save(&**disk, records, &fold);
         saved.map_err(|error| LogFault::Io { name: "the checkpoint of charging records".to_owned(), error })?;
     }
     let place = |from: u64| {

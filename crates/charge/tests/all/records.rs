@@ -8,7 +8,7 @@ use recorded::{CUTS, Life, closed, contents, expected, fold, network, settings, 
 use std::sync::Arc;
 use trunkline_charge::account::{Effect, Entry};
 use trunkline_charge::cdr::{Cuts, Fold, Kind, Opening, packets};
-use trunkline_charge::job::records::{Cursor, Failure, Files, Form, Open, Report, Series, Settings, Step};
+use trunkline_charge::job::records::{Cursor, Failure, Files, Form, Open, Report, Series, Settings, Step, checkpoint};
 use trunkline_charge::session::Kind as Asks;
 use trunkline_charge::trust::Trust;
 use trunkline_charge::units::Amounts;
@@ -276,6 +276,27 @@ fn what_cannot_be_gone_on_with_is_refused() {
     life.files.lose("cursor");
     let refused = life.open(settings(5)).err().unwrap();
     assert!(refused.contains("no cursor"), "{refused}");
+}
+
+/// Its entries are as many, of the same sessions, at other times: counts say nothing, the last entry does.
+#[test]
+fn records_of_another_ledger_are_not_gone_on_with() {
+    let mut life = Life::new();
+    life.go_on(200);
+    let mut files = life.open(settings(5)).unwrap();
+    files.end(life.durable(), NOW).unwrap();
+    drop(files);
+    let mut other = Life::new();
+    other.network.now += 1;
+    other.go_on(400);
+    let before = closed(&life.files);
+    let opened = Files::open(Arc::clone(&other.ledger), Arc::clone(&life.files), settings(5), CUTS);
+    let refused = opened.err().unwrap();
+    assert!(refused.starts_with("records were made of another ledger, by the checkpoint: entry "), "{refused}");
+    assert_eq!(closed(&life.files), before);
+    let found = checkpoint::load_of(&*other.ledger, &*life.files);
+    assert_eq!(found.err(), Some(checkpoint::Unusable::Another(refused)));
+    life.open(settings(5)).unwrap();
 }
 
 #[test]

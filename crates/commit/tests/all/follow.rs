@@ -79,3 +79,17 @@ fn what_is_gone_is_told() {
     world.lose("00000000000000000001.log");
     assert!(Follower::<World>::new(1).poll(&world, 1, see).is_err());
 }
+
+/// The head of a segment's first block is not to be known again: it would be taken for the segment behind itself.
+#[test]
+fn a_segment_without_a_record_is_told_and_not_looked_at_for_ever() {
+    let world = Arc::new(World::default());
+    let mut log = Log::open(Arc::clone(&world), OPTIONS, |_| Ok(()), |_, _| Ok(())).unwrap();
+    append(&mut log, 20, 3);
+    world.spoil("00000000000000000001.log", 32);
+    let see = |_: u64, _: Place, _: &[u8]| Ok(());
+    for next in [1, 7] {
+        let told = Follower::<World>::new(next).poll(&world, 20, see).unwrap_err().to_string();
+        assert_eq!(told, "00000000000000000001.log, octet 32: record 1 is not there, and was told");
+    }
+}

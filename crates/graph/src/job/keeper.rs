@@ -18,6 +18,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 use trunkline_commit::{Folder, Follower, Keep, SnapshotWriter};
+use trunkline_kit::place;
 use trunkline_rrd::{self as rrd, Counters, Fault, Flushed, RrdFile, SpikeSearch, Time, Value, Writer};
 
 /// How often it looks whether files are due, and tries again what could not be done.
@@ -93,7 +94,7 @@ pub(super) struct Keeper {
 fn tell_redo(folder: &Path) {
     for name in rrd::REDO_NAMES {
         let path = folder.join(name);
-        let what = match std::fs::read(&path).map(|octets| rrd::redo_check(&octets)) {
+        let what = match place::read(&path, rrd::REDO_OCTETS_MAX).map(|octets| rrd::redo_check(&octets)) {
             Ok(rrd::RedoCheck::Head) => "its head is damaged",
             Ok(rrd::RedoCheck::Entry(_)) => "an entry is damaged, and whole ones are behind it",
             _ => continue,

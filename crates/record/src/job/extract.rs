@@ -46,6 +46,8 @@ pub struct Summary {
     pub remade: Vec<(std::path::PathBuf, String)>,
     /// What was broken or could not be read; the rest was.
     pub faults: Vec<FileError>,
+    /// What was asked for by name and is not in the log, a sentence each.
+    pub absent: Vec<String>,
     /// Link types whose packets were left out because the expression does not apply to them, with what libpcap says.
     pub refused: BTreeMap<u16, String>,
 }

@@ -241,7 +241,7 @@ pub fn make_again(capture: &Path, former: &Path) -> Result<(Vec<u8>, Option<Segm
 
 /// The checksums of contents at the end of an index file, whatever else is in it.
 pub fn sums_of(index: &Path) -> Option<Sums> {
-    let mut file = File::open(index).ok()?;
+    let mut file = place::open(index).ok()?;
     let octets = file.metadata().ok()?.len();
     let mut end = [0; 16];
     file.read_exact_at(&mut end, octets.checked_sub(16)?).ok()?;

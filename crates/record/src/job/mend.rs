@@ -1,10 +1,10 @@
 //! A segment that a crash or a failed disk left behind: how much of it is whole, and its index made anew.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use trunkline_capture::FileFault;
+use trunkline_kit::place;
 use trunkline_kit::sums::Sums;
 use trunkline_spool::{Extra, Mend, PartFile, Whole};
 
@@ -28,7 +28,7 @@ pub fn mend(part: &PartFile) -> io::Result<Mend> {
         return Ok(Mend::Discard);
     }
     // Nobody has checksums of what was written: those of what is found tell of damage from here on.
-    let sums = Sums::of(File::open(&part.path)?.take(octets))?;
+    let sums = Sums::of(place::open(&part.path)?.take(octets))?;
     index.summed();
     let mut index = index.seal(&FileMark { octets, modified_ns: 0, head_check: 0 });
     sums.emit(&mut index);

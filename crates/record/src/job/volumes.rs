@@ -12,6 +12,8 @@ use super::FOLDER;
 pub const FILE: &str = "packets/volumes";
 /// Folders that a note names at most; of more, those longest out of use are left out.
 pub const VOLUMES_MAX: usize = 256;
+/// Octets of a note at most: of folders with the longest names there are.
+const OCTETS_MAX: u64 = 2 * VOLUMES_MAX as u64 * 4096;
 /// First line of the note; of an earlier version, which had no checksum at its end.
 const HEAD: &[u8] = b"trunkline volumes 2";
 const HEAD_BEFORE: &[u8] = b"trunkline volumes 1\n";
@@ -29,6 +31,18 @@ pub struct Volumes {
     pub former: Vec<PathBuf>,
 }
 
+/// What the note says. What is no file in its place is a note that is damaged.
+fn octets(data: &Path) -> io::Result<Vec<u8>> {
+    place::read(&data.join(FILE), OCTETS_MAX).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput | io::ErrorKind::FileTooLarge => no_note(data, &error.to_string()),
+        _ => error,
+    })
+}
+
+fn no_note(data: &Path, why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("{}: {why}", data.join(FILE).display()))
+}
+
 impl Volumes {
     /// The folders of the log in a data folder, as whoever records there noted them; the data folder alone where nobody
     /// did.
@@ -36,17 +50,14 @@ impl Volumes {
     /// # Errors
     /// There is a note and it cannot be read, or it is none.
     pub fn of(data: &Path) -> io::Result<Volumes> {
-        let octets = match std::fs::read(data.join(FILE)) {
+        let octets = match octets(data) {
             Ok(octets) => octets,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 return Ok(Volumes { folders: vec![data.to_path_buf()], ..Volumes::default() });
             }
             Err(e) => return Err(e),
         };
-        Volumes::parse(data, &octets).ok_or_else(|| {
-            let what = format!("{}: this is no note of volumes", data.join(FILE).display());
-            io::Error::new(io::ErrorKind::InvalidData, what)
-        })
+        Volumes::parse(data, &octets).ok_or_else(|| no_note(data, "this is no note of volumes"))
     }
 
     /// As [`Volumes::of`]; of a note that is damaged, the data folder and whatever folders it still names that hold a
@@ -59,7 +70,8 @@ impl Volumes {
             Err(e) if e.kind() == io::ErrorKind::InvalidData => {}
             found => return found.map(|volumes| (volumes, None)),
         }
-        let octets = std::fs::read(data.join(FILE))?;
+        // Of what is no file nothing can be read.
+        let octets = octets(data).unwrap_or_default();
         let mut folders = vec![data.to_path_buf()];
         for line in octets.split(|o| *o == b'\n') {
             let path = line.splitn(2, |o| *o == b' ').nth(1).map(|path| PathBuf::from(OsStr::from_bytes(path)));
@@ -182,6 +194,7 @@ impl Volumes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, FileType, Mode};
 
     #[test]
     fn what_is_noted_is_found() {
@@ -239,6 +252,18 @@ mod tests {
         for text in [&b""[..], &[0; 40], &whole[..whole.len() - 1], &whole[..30]] {
             std::fs::write(&note, text).unwrap();
             assert!(Volumes::salvaged(&data).unwrap().1.is_some(), "{text:?}");
+        }
+        // What would hold who reads it, or never ends.
+        let pipe = |at: &Path| rustix::fs::mknodat(CWD, at, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let zeros = |at: &Path| std::os::unix::fs::symlink("/dev/zero", at).unwrap();
+        for put in [&pipe as &dyn Fn(&Path), &zeros] {
+            std::fs::remove_file(&note).unwrap();
+            put(&note);
+            let told = Volumes::of(&data).unwrap_err();
+            assert_eq!(told.to_string(), format!("{}: it is not a file", note.display()));
+            assert!(Volumes::salvaged(&data).unwrap().1.is_some());
+            assert!(alone.note_over(&data).unwrap().is_some());
+            assert_eq!(Volumes::of(&data).unwrap().folders, alone.folders);
         }
     }
 

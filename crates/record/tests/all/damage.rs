@@ -146,3 +146,20 @@ fn a_repair_of_the_index_does_not_call_damaged_contents_whole() {
     index_file::write(&index, &octets, index_file::FileAt::open(&file.path).unwrap().owner().unwrap()).unwrap();
     assert_eq!(deep(&file).contents, Contents::Whole(Origin::Found));
 }
+
+#[test]
+fn a_pipe_in_place_of_an_index_holds_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = log(folder.path(), false);
+    let file = segments(&data).remove(0);
+    std::fs::remove_file(&file.indexes[0]).unwrap();
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &file.indexes[0], rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let found = deep(&file);
+    assert!(matches!(found.index, Some(IndexError::Unreadable(why)) if why == "it is not a file"));
+    assert_eq!(found.contents, Contents::NotChecked(NotChecked::NoIndex));
+    let (octets, fault) = index_file::make_again(&file.path, &file.indexes[0]).unwrap();
+    assert!(fault.is_none());
+    index_file::write(&file.indexes[0], &octets, file.open().unwrap().owner().unwrap()).unwrap();
+    assert_eq!(deep(&file).index, None);
+}

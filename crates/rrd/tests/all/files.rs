@@ -390,3 +390,14 @@ fn files_of_other_machines_are_refused_with_what_they_are() {
     let pointer = made.archive.shape().header_octets - 8;
     assert!(told(&|octets| octets[pointer] = 10).contains("archive 0 is at row 10 of 10"));
 }
+
+#[test]
+fn a_pipe_in_place_of_a_file_holds_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("a.rrd");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    for told in [RrdFile::open(&pipe).unwrap_err(), RrdFile::open_to_update(&pipe).unwrap_err()] {
+        assert!(told.to_string().ends_with("it is not a file"), "{told}");
+    }
+}

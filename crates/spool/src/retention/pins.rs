@@ -5,13 +5,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
-use trunkline_kit::sealed;
+use trunkline_kit::{place, sealed};
 
 use crate::disk::{commit_file, sync_folder_of};
 use crate::name;
 
 /// Pins kept; more are refused.
 pub const PINS_MAX: usize = 10_000;
+/// Octets of the file at most: 6 KiB a pin.
+const OCTETS_MAX: u64 = 64 << 20;
 /// First line of the file; of an earlier version, which had no checksum at its end.
 const HEAD: &str = "trunkline pins 2";
 const HEAD_BEFORE: &str = "trunkline pins 1";
@@ -78,10 +80,10 @@ impl Pins {
 
     /// What the file says; none if there is none.
     fn read(&self) -> io::Result<Option<Vec<Pin>>> {
-        let text = match std::fs::read_to_string(&self.path) {
+        let text = match place::read_text(&self.path, OCTETS_MAX) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => return Err(self.wrong("it is no text")),
-            text => text?,
+            text => text.map_err(|error| self.wrong(&error.to_string()))?,
         };
         let line = |number: usize| self.wrong(&format!("line {} is no pin", number + 1));
         let text = match text.lines().next() {
@@ -143,6 +145,9 @@ impl Pins {
         });
         let text = lines.fold(format!("{HEAD}\n"), |text, line| text + &line);
         let text = sealed::seal(&text, CHECK);
+        if text.len() as u64 > OCTETS_MAX {
+            return Err(self.wrong(&format!("pins and their notes have at most {OCTETS_MAX} octets together")));
+        }
         commit_file(&self.path, text.as_bytes())?;
         sync_folder_of(&self.path)?;
         Ok(changed)
@@ -187,6 +192,21 @@ fn parse(line: &str) -> Option<Pin> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_file_of_pins_holds_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        let pins = Pins::new(folder.path().join("pins"));
+        let pipe = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &pins.path, pipe, rustix::fs::Mode::RUSR, 0).unwrap();
+        assert!(pins.list().unwrap_err().to_string().ends_with("pins: it is not a file"));
+        std::fs::remove_file(&pins.path).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &pins.path).unwrap();
+        assert!(pins.pin(None, (0, 1), "").unwrap_err().to_string().ends_with("pins: it is not a file"));
+        std::fs::remove_file(&pins.path).unwrap();
+        std::fs::File::create(&pins.path).unwrap().set_len(1 << 40).unwrap();
+        assert!(pins.list().unwrap_err().to_string().ends_with("pins: it has more than 67108864 octets"));
+    }
 
     #[test]
     fn pins_are_kept_and_taken_out() {

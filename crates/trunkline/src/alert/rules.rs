@@ -5,6 +5,7 @@ use crate::run::config::Alert;
 use std::path::{Path, PathBuf};
 use trunkline_alert::rule::{Known, RULE_FILE_OCTETS_MAX, RULE_FILES_MAX, Rules, read};
 use trunkline_kit::config::Mistake;
+use trunkline_kit::place;
 
 /// Why rules cannot be taken.
 #[derive(Debug, thiserror::Error)]
@@ -36,11 +37,7 @@ pub fn load(places: &[PathBuf], data: &Path) -> Result<Rules, Wrong> {
     for path in paths(places, &folder(data))? {
         let name = path.display().to_string();
         let unreadable = |why: String| Wrong::Unreadable(name.clone(), why);
-        let octets = std::fs::metadata(&path).map_err(|e| unreadable(e.to_string()))?.len();
-        if octets > RULE_FILE_OCTETS_MAX as u64 {
-            return Err(unreadable(format!("a file of rules has at most {RULE_FILE_OCTETS_MAX} octets")));
-        }
-        let text = std::fs::read_to_string(&path).map_err(|e| unreadable(e.to_string()))?;
+        let text = place::read_text(&path, RULE_FILE_OCTETS_MAX as u64).map_err(|e| unreadable(e.to_string()))?;
         files.push((name, text));
     }
     let texts: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();

@@ -3,6 +3,7 @@
 use super::{configured, gtpp, records};
 use crate::failure::Failure;
 use std::path::Path;
+use trunkline_charge::job::records::checkpoint::{self, Unusable};
 use trunkline_charge::job::{received_witness, witness};
 use trunkline_charge::ledger::Fault;
 use trunkline_commit::{Folder, Witness};
@@ -15,6 +16,16 @@ pub fn witnesses(data: &Path) -> Vec<Witness> {
     let received = Folder::beside(&gtpp::received_files(data)).ok();
     let received = received.and_then(|folder| received_witness(&folder).ok().flatten());
     records.into_iter().chain(received).collect()
+}
+
+/// That charging records were made of another ledger than the one of a data folder.
+pub fn strange(data: &Path) -> Option<String> {
+    let ledger = Folder::beside(&configured::ledger(data)).ok()?;
+    let records = Folder::beside(&records::files(data)).ok()?;
+    match checkpoint::load_of(&ledger, &records) {
+        Err(Unusable::Another(why)) => Some(why),
+        _ => None,
+    }
 }
 
 /// Why a ledger cannot be read: one that is damaged is told with what can be said and what cannot.

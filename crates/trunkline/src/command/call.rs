@@ -137,13 +137,13 @@ fn write_from_log(call: &Call, path: &Path, data: &DataFolder, why: String) -> R
         return Err(Failure::Failed(format!("{why}; nor is the call in the packet log in {folder}")));
     };
     let packets = figure::of(out.finish()?, "packet", "packets");
-    for fault in &done.faults {
-        let _ = writeln!(io::stderr(), "trunkline: {fault}");
+    for why in done.faults.iter().map(ToString::to_string).chain(done.absent.iter().cloned()) {
+        let _ = writeln!(io::stderr(), "trunkline: {why}");
     }
     if path.as_os_str() != "-" {
         let _ = writeln!(io::stderr(), "{packets} of the call written to {} from the packet log", path.display());
     }
-    Ok(if done.faults.is_empty() { Exit::Done } else { Exit::Degraded })
+    Ok(if done.faults.is_empty() && done.absent.is_empty() { Exit::Done } else { Exit::Degraded })
 }
 
 fn is_same(a: &Path, b: &Path) -> bool {

@@ -109,7 +109,7 @@ impl Extract {
         } else {
             let _ = write_text(summary, packets, path);
         }
-        let whole = summary.faults.is_empty() && summary.refused.is_empty();
+        let whole = summary.faults.is_empty() && summary.absent.is_empty() && summary.refused.is_empty();
         Ok(if whole { Exit::Done } else { Exit::Degraded })
     }
 }
@@ -136,7 +136,8 @@ fn object(s: &Summary, packets: u64) -> serde_json::Value {
     json!({
         "packets": packets, "files": s.files, "files_read": s.files_read, "pages": s.pages,
         "octets_read": s.octets_read, "index_octets": s.index_octets, "octets_total": s.octets_total,
-        "packets_tested": s.packets_tested, "indexes_remade": remade, "broken": broken, "left_out": refused,
+        "packets_tested": s.packets_tested, "indexes_remade": remade, "broken": broken, "absent": s.absent,
+        "left_out": refused,
     })
 }
 

@@ -4,13 +4,14 @@
 //! ends; of their packets those are taken that complete a message of the row at its time, with the Call-ID in it where
 //! it was captured, and all RTP and RTCP between the ends of its streams.
 
+use super::absent;
 use super::pieces::{Hit, Pieces, media};
 use crate::command::packet_log::segments;
 use crate::failure::Failure;
 use core::ops::ControlFlow;
 use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use trunkline_capture::Packet;
 use trunkline_capture::filter::Expression;
 use trunkline_record::Class;
@@ -36,7 +37,10 @@ type Each<'e> = dyn FnMut(&Found) -> Result<bool, Failure> + 'e;
 /// # Errors
 /// A folder cannot be listed, or what `each` says. Broken segments are told in the summary.
 pub fn packets(call: &Call, data: &[PathBuf], stop: &AtomicBool, each: &mut Each<'_>) -> Result<Summary, Failure> {
-    let (mut signalling, _, mut summary) = messages(call, data, stop)?;
+    let (mut signalling, texts, mut summary) = messages(call, data, stop)?;
+    let ended = || !stop.load(Ordering::Relaxed);
+    summary.absent.extend(absent::messages(call, &texts, &signalling).filter(|_| ended()));
+    let mut sent = absent::Sent::default();
     let pairs = media(call);
     let selection = selection(call, &pairs);
     let files = segments(data, selection.span, &[Class::Rtp, Class::Other])?;
@@ -49,8 +53,14 @@ pub fn packets(call: &Call, data: &[PathBuf], stop: &AtomicBool, each: &mut Each
             (Some(message), Some(packet)) => message.at_ns <= packet.at_ns,
             (Some(_), None) => true,
             (None, Some(_)) => false,
-            (None, None) => break,
+            (None, None) => {
+                summary.absent.extend(sent.absent(call).filter(|_| ended()));
+                break;
+            }
         };
+        if let Some(packet) = next.as_ref().filter(|_| !first) {
+            sent.add(decode(packet.link, &packet.octets));
+        }
         let found = if first { signalling.pop_front() } else { core::mem::replace(&mut next, streams.next()) };
         match found.map_or(Ok(true), |found| each(&found)) {
             Ok(true) => {}
@@ -157,5 +167,6 @@ fn add(sum: &mut Summary, more: Summary) {
             sum.faults.push(fault);
         }
     }
+    sum.absent.extend(more.absent);
     sum.refused.extend(more.refused);
 }

@@ -96,7 +96,7 @@ impl Noted {
             }
             Ok(_) => {}
         }
-        let text = std::fs::read(&path).map(|octets| String::from_utf8_lossy(&octets).into_owned());
+        let text = place::read(&path, OCTETS_MAX).map(|octets| String::from_utf8_lossy(&octets).into_owned());
         match text {
             Ok(text) => Moment::parse(&text)
                 .map_or_else(|| Noted::Damaged("its checksum is wrong or missing".to_owned()), Noted::Moment),

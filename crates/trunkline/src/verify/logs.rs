@@ -38,7 +38,9 @@ pub fn check(data: &Path, folder: &Path) -> Item {
         Err(fault) => item.unreadable(fault),
         Ok(found) => {
             let gone = found.lost.iter().map(ToString::to_string);
-            let mut item = item.faults(gone.chain(found.also.iter().map(ToString::to_string)));
+            let strange = is_ledger.then(|| damage::strange(data)).flatten();
+            let mut item =
+                item.faults(strange.into_iter().chain(gone).chain(found.also.iter().map(ToString::to_string)));
             for (from, to) in &found.given_up {
                 item.not_checked.push(format!("records {from} to {to}: an earlier repair gave them up"));
             }

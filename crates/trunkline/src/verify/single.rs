@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use trunkline_charge::job::records::checkpoint;
 use trunkline_charge::job::{received_witness, witness};
 use trunkline_commit::Folder;
+use trunkline_kit::place;
 use trunkline_record::job::{PINS, Volumes, volumes};
-use trunkline_rrd::{RedoCheck, RrdFile, redo_check};
+use trunkline_rrd::{REDO_OCTETS_MAX, RedoCheck, RrdFile, redo_check};
 use trunkline_spool::retention::Pins;
 use trunkline_store::backend::sqlite::sums::{self, Contents};
 use trunkline_store::journal;
@@ -134,7 +135,7 @@ fn round_robin(path: &Path) -> Item {
 
 fn redo(path: &Path) -> Item {
     let item = Item::new("redo file", path, "head, entries by their checksums");
-    match std::fs::read(path).map(|octets| redo_check(&octets)) {
+    match place::read(path, REDO_OCTETS_MAX).map(|octets| redo_check(&octets)) {
         Err(e) => item.unreadable(e),
         Ok(RedoCheck::Unused) => Item::new("redo file", path, "").left_out("it was never written"),
         Ok(RedoCheck::Head) => item.fault("its head is damaged: the next start repeats nothing of it"),

@@ -168,7 +168,8 @@ impl Packets for LogPackets {
         writer.finish().map_err(|e| not_written(&e))?;
         let refused = summary.refused.iter();
         let refused = refused.map(|(link, why)| format!("packets of link type {link} were left out: {why}"));
-        let faults = summary.faults.iter().map(ToString::to_string).chain(refused).collect();
+        let absent = summary.absent.iter().cloned();
+        let faults = summary.faults.iter().map(ToString::to_string).chain(absent).chain(refused).collect();
         Ok(Extracted { packets, faults })
     }
 }

@@ -37,11 +37,16 @@ fn refused(data: &Path) -> String {
 
 /// A data folder with a ledger of sessions that began, went on and ended, of a node that was killed or ended.
 fn served(kill: bool) -> tempfile::TempDir {
+    served_for(30, kill)
+}
+
+/// The same of so many rounds.
+fn served_for(rounds: u32, kill: bool) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut node = Node::start_with(folder.path(), &CDR);
     node.fill(ACCOUNTS, 900_000_000);
     let mut client = Client::new(node.address, 0, 1..ACCOUNTS + 1);
-    (0..30).for_each(|_| client.round());
+    (0..rounds).for_each(|_| client.round());
     client.finish();
     if kill {
         node.kill()
@@ -312,4 +317,41 @@ fn ledgers_from_the_field_are_refused_with_what_is_gone() {
         node.stop();
         assert_eq!(charge(data, &["audit"]).0, Some(0));
     }
+}
+
+/// The ledger of one folder and the records of another one: none of the entries up to where those were made would ever
+/// get a record, without a word.
+#[test]
+fn records_of_another_ledger_are_told_by_all_and_stop_records_alone() {
+    let (here, there) = (served(false), served_for(60, false));
+    let data = here.path();
+    for entry in std::fs::read_dir(there.path().join("charge/ledger")).unwrap() {
+        let from = entry.unwrap().path();
+        std::fs::copy(&from, data.join("charge/ledger").join(from.file_name().unwrap())).unwrap();
+    }
+    let told = "records were made of another ledger, by the checkpoint: entry ";
+    let (code, said, _) = charge(data, &["audit"]);
+    assert!(code == Some(3) && said.contains(told) && said.contains("every balance is the sum"), "{code:?}: {said}");
+    let verified = Command::new(PROGRAM).args(["verify", "--data", text(data)]).output().unwrap();
+    let said = String::from_utf8(verified.stdout).unwrap();
+    assert!(verified.status.code() == Some(3) && said.contains(told), "{said}");
+    let files = || std::fs::read_dir(data.join("charge/cdr")).unwrap().count();
+    let before = files();
+    let mut node = Node::start_with(data, &CDR);
+    let waits = || node.said().contains("ERROR charging: records cannot be written, the ledger keeps everything");
+    (0..100).take_while(|_| !waits()).for_each(|_| std::thread::sleep(std::time::Duration::from_millis(50)));
+    assert!(node.said().contains(told), "{}", node.said());
+    let (code, said, _) = charge(data, &["status"]);
+    assert!(code == Some(3) && said.contains("records wait"), "{said}");
+    let mut client = Client::new(node.address, 1, 1..ACCOUNTS + 1);
+    (0..10).for_each(|_| client.round());
+    client.finish();
+    node.stop();
+    assert_eq!(files(), before);
+    // All are made anew once those of the other ledger are elsewhere.
+    std::fs::rename(data.join("charge/cdr"), data.join("cdr-of-another")).unwrap();
+    let mut node = Node::start_with(data, &CDR);
+    assert_eq!(node.status().unwrap()["records"]["failure"], Value::Null);
+    node.stop();
+    assert_eq!(charge(data, &["audit"]).0, Some(0));
 }

@@ -376,6 +376,39 @@ fn a_call_is_cut_out_of_the_log_when_its_file_is_gone() {
     assert!(text(&output.stderr).contains("is not there any more"));
 }
 
+/// Segments that somebody deleted, or retention: a call that is not whole in the log is not written as if it were.
+#[test]
+fn what_is_gone_of_a_call_is_told() {
+    let desk = Desk::new("minutes");
+    code(&desk.run(&["read", "world.pcap", "--data", "data"]), 0);
+    fs::rename(desk.path("world.pcap"), desk.path("moved.pcap")).unwrap();
+    let calls = desk.json(&["calls", "--json", "--data", "data"], 0);
+    let with_media = calls.iter().find(|call| call["streams"].as_u64() == Some(2)).unwrap();
+    let id = with_media["id"].as_str().unwrap();
+    let cut = |expected: i32| {
+        let output = desk.run(&["call", id, "--data", "data", "--pcap", "call.pcapng"]);
+        code(&output, expected);
+        let extracted = desk.run(&["extract", "--data", "data", "-w", "out.pcapng", "--call", id]);
+        code(&extracted, expected);
+        for line in text(&output.stderr).lines().filter(|line| line.starts_with("trunkline: ")) {
+            assert!(text(&extracted.stderr).contains(line), "{line}");
+        }
+        text(&output.stderr)
+    };
+    let said = cut(0);
+    assert!(!said.contains("are not in the packet log"), "{said}");
+    fs::remove_dir_all(desk.path("data/packets/rtp")).unwrap();
+    let said = cut(3);
+    assert!(said.contains(" RTP packets of the call are not in the packet log"), "{said}");
+    assert!(!said.contains("SIP messages of the call"), "{said}");
+    fs::create_dir_all(desk.path("data/packets/rtp")).unwrap();
+    let sip = desk.path("data/packets/sip");
+    fs::rename(&sip, desk.path("sip")).unwrap();
+    let output = desk.run(&["call", id, "--data", "data", "--pcap", "call.pcapng"]);
+    code(&output, 1);
+    assert!(text(&output.stderr).contains("is not there any more"));
+}
+
 #[test]
 fn what_closing_finds_lost_of_a_recorded_file_is_told_in_rows() {
     let desk = Desk { folder: tempfile::tempdir().unwrap() };

@@ -347,3 +347,40 @@ fn a_job_that_cannot_start_stops_no_other() {
         assert!(std::fs::read_to_string(&path).unwrap().starts_with("[[["), "{data}");
     }
 }
+
+/// A pipe waits for whoever writes into it: in place of a file it holds at most the job whose file it is, at a start and
+/// at an end, and what never ends takes no memory.
+#[test]
+fn pipes_in_place_of_files_hold_no_run() {
+    let Some(wire) = Wire::lay("pipes") else { return };
+    let config = format!(
+        "[capture]\nlanes = 1\n[graph]\nenabled = true\n[alert]\nenabled = true\n[metrics]\nlisten = \"unix:{}\"\n",
+        text(&wire.path("metrics"))
+    );
+    let world = wire.world("world.pcap", &["--calls", "4"]);
+    let cases = [
+        ("packets/volumes", "ok"),
+        ("packets/pins", "ok"),
+        ("graphs/redo.0", "graphs stay stopped: "),
+        ("graphs/templates/pipe.toml", "graphs stay stopped: "),
+        ("alert/rules/pipe.toml", "alerts stay stopped: "),
+    ];
+    for (n, (file, health)) in cases.into_iter().enumerate() {
+        let data = format!("pipe-{n}");
+        let path = wire.path(&data).join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        match n % 2 {
+            0 => rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap(),
+            _ => std::os::unix::fs::symlink("/dev/zero", &path).unwrap(),
+        }
+        let running = wire.run(&data, &config);
+        let answer = wire.get("/healthz");
+        assert!(answer.contains(health), "{file}: {answer}");
+        let first = sent(&wire.replay(&world, "max"));
+        wire.until("all is seen", |w| w.metric(RING) >= first as f64);
+        let (code, said) = running.end();
+        assert_eq!(code, if health == "ok" { 0 } else { 3 }, "{file}: {said:#?}");
+        assert!(trunkline(&["packets", "ls", "--json", "--data", text(&wire.path(&data))]).lines().count() > 0);
+    }
+}

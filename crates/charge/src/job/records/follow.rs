@@ -1,8 +1,9 @@
 //! From the ledger to the files, step by step.
 
+use super::checkpoint::{self, Unusable};
 use super::series::{Closed, Form, Series, Settings};
 use super::shared::{self, Turn, Way, needs_copy};
-use super::{Cursor, Report, checkpoint};
+use super::{Cursor, Report};
 use crate::account::{Entry, GoesOn, Octets};
 use crate::cdr::{Cdr, Cuts, Ended, Fold, Opening, Source, packets, table};
 use std::cell::Cell;
@@ -132,8 +133,9 @@ impl<L: Disk, D: Disk> Files<L, D> {
             None => Series::open(Arc::clone(&disk), settings)?,
         };
         let (entry, (number, (records, cuts_before))) = note;
-        let fold = match checkpoint::load(&*disk) {
+        let fold = match checkpoint::load_of(&*ledger, &*disk) {
             Ok(fold) => fold.filter(|fold| fold.entry() <= entry),
+            Err(Unusable::Another(why)) => return Err(why),
             Err(why) => {
                 tracing::warn!("charging: {why}: open records are read again from the ledger");
                 None
@@ -338,7 +340,7 @@ impl<L: Disk, D: Disk> Files<L, D> {
 
     /// Writes one; all that was taken is committed.
     fn checkpoint(&mut self) -> Result<(), Failure> {
-        checkpoint::save(&*self.disk, &self.fold).map_err(failed)?;
+        checkpoint::save(&*self.ledger, &*self.disk, &self.fold).map_err(failed)?;
         self.checkpointed = self.fold.entry();
         self.look();
         Ok(())

@@ -66,7 +66,7 @@ impl Audit {
         let audit = ledger::audit_known(&open(&self.place)?, &damage::witnesses(data));
         let audit = audit.map_err(|fault| damage::failure(data, &fault))?;
         let mut out = stdout();
-        let differences = &audit.differences;
+        let (differences, strange) = (&audit.differences, damage::strange(data));
         if self.json {
             let told: Vec<_> =
                 differences.iter().map(|one| json!({ "account": one.account, "what": one.what })).collect();
@@ -79,6 +79,7 @@ impl Audit {
                 "differences": told,
                 "lost": lost,
                 "unproved": audit.unproved,
+                "records": strange,
                 "refunds_without_debit": { "count": audit.untied.0, "amount": audit.untied.1.0 },
             });
             writeln!(out, "{reply}")?;
@@ -88,6 +89,9 @@ impl Audit {
                 writeln!(out, "{}", lost_told(lost))?;
             }
             if let Some(why) = &audit.unproved {
+                writeln!(out, "{why}")?;
+            }
+            if let Some(why) = &strange {
                 writeln!(out, "{why}")?;
             }
             if audit.untied.0 > 0 {
@@ -107,7 +111,7 @@ impl Audit {
             }
         }
         out.flush()?;
-        let proved = differences.is_empty() && audit.unproved.is_none();
+        let proved = differences.is_empty() && audit.unproved.is_none() && strange.is_none();
         Ok(if proved { Exit::Done } else { Exit::Degraded })
     }
 }

@@ -149,7 +149,8 @@ pub enum Order {
         #[command(flatten)]
         to: To,
     },
-    /// Tell how many there are of everything, or how far a standby is; exit code 3 if its stream is away
+    /// Tell how many there are of everything, or how far a standby is; exit code 3 if its stream is away, or records
+    /// wait
     Status {
         #[command(flatten)]
         to: To,
@@ -201,7 +202,7 @@ impl Order {
             tell(&mut out, &reply)?;
         }
         out.flush()?;
-        Ok(if is_away(&reply) { Exit::Degraded } else { Exit::Done })
+        Ok(if is_unhealthy(&reply) { Exit::Degraded } else { Exit::Done })
     }
 
     fn line(&self) -> Result<(Value, &To), Failure> {
@@ -261,9 +262,11 @@ fn peer_lines(out: &mut impl Write, calls: &Value) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether a node tells that its stream is away.
-fn is_away(reply: &Value) -> bool {
-    reply.get("away").is_some_and(|away| !away.is_null()) || reply["stream"]["current"] == false
+/// Whether a node tells that its stream is away, or that records wait.
+fn is_unhealthy(reply: &Value) -> bool {
+    let is_away = reply.get("away").is_some_and(|away| !away.is_null()) || reply["stream"]["current"] == false;
+    let records = &reply["records"];
+    is_away || records["failure"].is_string() || records["holds"] == true
 }
 
 /// Waits until entries were given up; what came of it.

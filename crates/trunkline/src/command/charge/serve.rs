@@ -9,9 +9,10 @@ use crate::charge::{configured, records};
 use crate::failure::Failure;
 use crate::rights;
 use crate::run::config::{
-    Called, Charge, ChargeGtpp, DirectorySection, Door, FailureHandling, Given, Ip, Listen, Nats, Network, Standby,
-    Together, calls, load,
+    Called, Charge, ChargeGtpp, DirectorySection, Door, FailureHandling, Given, Ip, Listen, Log, Nats, Network,
+    Standby, Together, calls, load,
 };
+use crate::run::log;
 use crate::run::metrics::{self, Page};
 use crate::run::status::process;
 use crate::stop::Stop;
@@ -208,6 +209,7 @@ impl Serve {
     /// # Errors
     /// What could not be opened, with what to do about it; what ended it.
     pub fn run(&self) -> Result<Exit, Failure> {
+        log::start(&Log::default()).map_err(Failure::Failed)?;
         let (stop, section) = (Stop::on_signals(), self.section());
         let page = self.metrics.as_ref().map(metrics::bind).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;

@@ -133,7 +133,7 @@ fn answer(stream: TcpStream, served: &Served) -> (u64, String) {
         (Ok(_), None) if served.stop.load(Ordering::Relaxed) => "stopped".to_owned(),
         (Ok(summary), None) => {
             served.question.tell_faults(&summary);
-            let whole = summary.faults.is_empty() && summary.refused.is_empty();
+            let whole = summary.faults.is_empty() && summary.absent.is_empty() && summary.refused.is_empty();
             if whole { "done".to_owned() } else { "done, but something was left out".to_owned() }
         }
     };

@@ -2,6 +2,7 @@
 //! left to do, and where nothing was done.
 
 mod elsewhere;
+mod spelled;
 
 use super::open;
 use crate::alert::here;
@@ -14,6 +15,7 @@ use crate::run::config::Settings;
 use crate::run::now_ns;
 use crate::search;
 use crate::show::figure;
+use crate::show::text::clean;
 use crate::web::desk;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -28,8 +30,6 @@ use trunkline_store::key::day_of;
 use trunkline_store::removal::{Chosen, Class, Gone};
 use trunkline_store::time::rfc3339;
 use trunkline_web::auth::{DESK_FILE, Desk, NumberAtDesk, OPEN_DESK_FILE};
-use trunkline_wire::sip::number::plain;
-use trunkline_wire::sip::{NameAddr, Scheme, Uri, unescape};
 
 /// How long alerts that run may take: their log is written anew.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -54,22 +54,30 @@ struct Receipt {
 
 pub fn forget(number: &str, settings: &Settings, dry_run: bool, json: bool) -> Result<Exit, Failure> {
     let wrong = || Failure::Usage(format!("'{number}' is not a number: write it as it stands in calls, no pattern"));
-    let names: Vec<Forgotten> = as_kept(number).iter().filter_map(|name| Forgotten::new(name)).collect();
-    let (number, others) = names.split_first().ok_or_else(wrong)?;
+    let names: Vec<Forgotten> = spelled::forms(number).iter().filter_map(|name| Forgotten::new(name)).collect();
+    let (first, others) = names.split_first().ok_or_else(wrong)?;
     let data = &settings.data.folder;
     let mut store = open(settings, dry_run)?;
-    let mut number = number.clone();
+    let mut number = first.clone();
     let (mut found, mut skipped) = store.chosen_of(number.name()).map_err(search::failure)?;
-    if let Some(other) = others.first().filter(|_| found.is_empty()) {
-        number = other.clone();
-        (found, skipped) = store.chosen_of(number.name()).map_err(search::failure)?;
+    for other in others {
+        if found.is_empty() {
+            number = other.clone();
+            (found, skipped) = store.chosen_of(number.name()).map_err(search::failure)?;
+        }
     }
+    // Where nothing is found in any form, the receipt is about what was asked for.
+    number = if found.is_empty() { first.clone() } else { number };
     let at_ns = now_ns();
     let rules = retention::rules(settings, data);
     let moment = Moment::now();
     let mut clock = Clock::open(data, &moment);
     let now = clock.look(&moment);
     let protected = protected(&mut found, |class, id| rules.protects(class, day_of(id), now));
+    let same = match spelled::with_the_other_prefix(number.name()) {
+        Some(other) => (store.chosen_of(&other).map_err(search::failure)?.0.len(), other),
+        None => Default::default(),
+    };
     let gone = if dry_run { None } else { Some(store.remove_rows(&found).map_err(search::failure)?) };
     let doubt = (!now.is_believed).then(|| clock.doubt(&moment));
     let trouble = skipped.into_iter().map(|day| format!("{}: not looked at", day.why)).chain(doubt).collect();
@@ -79,6 +87,11 @@ pub fn forget(number: &str, settings: &Settings, dry_run: bool, json: bool) -> R
     receipt.of_alerts(data);
     receipt.of_desk(settings);
     receipt.trouble.extend(elsewhere::waiting(data, &receipt.number));
+    let (rows, other) = same;
+    receipt.trouble.extend((rows > 0).then(|| {
+        let rows = figure::of(rows as u64, "row names", "rows name");
+        format!("{rows} {other}, the same number dialled from another country or network: forget that, too")
+    }));
     let mut out = stdout();
     match json {
         true => writeln!(out, "{}", json!({ "receipt": receipt.as_json(data) }))?,
@@ -87,26 +100,6 @@ pub fn forget(number: &str, settings: &Settings, dry_run: bool, json: bool) -> R
     out.flush()?;
     receipt.trouble.iter().try_for_each(|why| writeln!(std::io::stderr(), "trunkline: {why}"))?;
     Ok(if receipt.trouble.is_empty() && protected == 0 { Exit::Done } else { Exit::Degraded })
-}
-
-/// What is kept of what stands in a header: the number alone, without `tel:` and without separators. Else what is asked
-/// to leave would stay, and the receipt would say that nothing was there. Of what has a host and no scheme it is the
-/// whole, as user parts have an `@` in them at times, or else what is before the host. A host with its port is
-/// nobody's.
-fn as_kept(given: &str) -> Vec<String> {
-    let address = NameAddr::parse(given.trim().as_bytes());
-    let uri = address.uri();
-    let without_scheme = || uri.scheme == Scheme::Other;
-    let cut = |at: u8| Some(uri.core.split_at(uri.core.iter().position(|octet| *octet == at)?));
-    if cut(b'@').is_some_and(|(user, _)| without_scheme() && !user.contains(&b':')) {
-        let address = [&b"sip:"[..], uri.core].concat();
-        let user = plain(Uri::parse(&address).number(), false).into_owned();
-        return vec![unescape(uri.core).into_owned(), user];
-    }
-    match cut(b':').filter(|_| without_scheme()) {
-        Some((_, port)) if port[1..].iter().all(u8::is_ascii_digit) => Vec::new(),
-        _ => vec![plain(uri.number(), false).into_owned()],
-    }
 }
 
 impl Receipt {
@@ -204,7 +197,7 @@ impl Receipt {
         let found = (found.calls.len() as u64, others, found.charges.len() as u64);
         let (calls, others, charges) = self.gone.map_or(found, |gone| (gone.calls, gone.events, gone.charges));
         let mut lines = vec![
-            format!("receipt: {}, {}", self.number.name(), rfc3339(self.at_ns)),
+            format!("receipt: {}, {}", clean(self.number.name(), false), rfc3339(self.at_ns)),
             format!("{} with their streams {what}", figure::of(calls, "call", "calls")),
             format!("{} {what}", figure::of(others, "registration or event", "registrations and events")),
             format!("{} {what}", figure::of(charges, "charge", "charges")),
@@ -242,40 +235,4 @@ fn protected(chosen: &mut Chosen, stays: impl Fn(Class, Id) -> bool) -> u64 {
     retain(&mut chosen.events, Class::Events);
     retain(&mut chosen.charges, Class::Charges);
     (before - chosen.len()) as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_is_what_is_kept_of_a_header() {
-        for (given, kept) in [
-            ("+442079460702", "+442079460702"),
-            (" 442079460702 ", "442079460702"),
-            ("tel:+44-20-7946-0702", "+442079460702"),
-            ("TEL:+442079460702;phone-context=x", "+442079460702"),
-            ("<sip:+442079460702@pbx.example;user=phone>;tag=1", "+442079460702"),
-            ("sip:%2B442079460702@pbx.example", "+442079460702"),
-            ("\"Ann\" <sip:ann@pbx.example>", "ann"),
-            ("+44 (20) 7946-0702", "+442079460702"),
-            ("100", "100"),
-            ("a-b.c", "a-b.c"),
-        ] {
-            assert_eq!(as_kept(given), [kept], "{given}");
-        }
-        for (given, kept) in [
-            ("442079460702@pbx", ["442079460702@pbx", "442079460702"]),
-            ("+44-20-7946-0702@pbx:5060;user=phone", ["+44-20-7946-0702@pbx:5060", "+442079460702"]),
-            ("<%2B442079460702@[2001:db8::1]>;tag=1", ["+442079460702@[2001:db8::1]", "+442079460702"]),
-            ("ann@pbx.example", ["ann@pbx.example", "ann"]),
-        ] {
-            assert_eq!(as_kept(given), kept, "{given}");
-        }
-        for no_number in
-            ["", "tel:", "sip:pbx.example", "sip:44*@pbx", "44207%", "a b", "im:ann@pbx*", "pbx.example:5060"]
-        {
-            assert!(as_kept(no_number).iter().all(|name| Forgotten::new(name).is_none()), "{no_number}");
-        }
-    }
 }

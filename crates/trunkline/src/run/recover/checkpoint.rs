@@ -68,7 +68,7 @@ impl Checkpoint {
             Ok(meta) if !meta.is_file() || meta.len() > OCTETS_MAX => return Found::Damaged("not a checkpoint".into()),
             Ok(_) => {}
         }
-        match std::fs::read(&path) {
+        match place::read(&path, OCTETS_MAX) {
             Ok(octets) => Checkpoint::parse(&octets).map_or_else(|why| Found::Damaged(why.to_owned()), Found::Whole),
             Err(error) => Found::Damaged(error.to_string()),
         }

@@ -72,7 +72,7 @@ fn read(path: &Path) -> Result<(KeptCapture, Option<Chosen>), String> {
     if !about.is_file() || about.len() > OCTETS_MAX {
         return Err("it is not a note of a capture".to_owned());
     }
-    let text = std::fs::read(path).map_err(|e| e.to_string())?;
+    let text = place::read(path, OCTETS_MAX).map_err(|e| e.to_string())?;
     let text = String::from_utf8_lossy(&text);
     let body = sealed::open(&text, SUM).ok_or("its checksum is wrong or missing")?;
     let wrong = || "its lines are wrong".to_owned();
