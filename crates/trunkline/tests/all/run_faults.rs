@@ -348,8 +348,8 @@ fn a_job_that_cannot_start_stops_no_other() {
     }
 }
 
-/// A pipe waits for whoever writes into it: in place of a file it holds at most the job whose file it is, at a start and
-/// at an end, and what never ends takes no memory.
+/// A pipe waits for whoever writes into it: in place of a file it holds at most the job whose file it is, at a start
+/// and at an end, and what never ends takes no memory.
 #[test]
 fn pipes_in_place_of_files_hold_no_run() {
     let Some(wire) = Wire::lay("pipes") else { return };
