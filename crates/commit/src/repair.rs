@@ -18,6 +18,8 @@ use crate::snapshot::{Keep, Snapshot};
 
 /// Records that a log has given up at most, now and before: more are not believed.
 pub const LOST_MAX: u64 = 1 << 28;
+/// How names of segments end.
+const SEGMENT_END: &str = ".log";
 /// Copies of a damaged file that are kept.
 const KEPT: u32 = 100;
 /// Octets that are written at once.
@@ -141,13 +143,18 @@ fn first_of<D: Disk>(disk: &D, keep: Keep) -> Result<u64, Fault> {
 fn candidates<D: Disk>(disk: &D) -> Result<Vec<(u64, String)>, Fault> {
     let mut found = Vec::new();
     for name in disk.list().map_err(Fault::io("the folder"))? {
-        let (Kind::Segment(named) | Kind::Found(named)) = name::kind(&name) else { continue };
+        let named = match name::kind(&name) {
+            Kind::Segment(named) | Kind::Found(named) => Some(named),
+            // Somebody gave it a name that none has: its head is believed alone.
+            Kind::Foreign if name.ends_with(SEGMENT_END) => None,
+            _ => continue,
+        };
         let file = disk.open(&name).map_err(Fault::io(&name))?;
         let mut head = [0; SEGMENT_HEAD_OCTETS];
         disk.read(&file, 0, &mut head).map_err(Fault::io(&name))?;
         let told = u64::from_le_bytes(head[16..24].try_into().expect("eight octets"));
-        let first = if salt_of(&head, told).is_some() { told } else { named };
-        found.push((first, name));
+        let first = if salt_of(&head, told).is_some() { Some(told) } else { named };
+        found.extend(first.map(|first| (first, name)));
     }
     found.sort();
     Ok(found)

@@ -227,6 +227,32 @@ fn swapped_segments_are_told_and_lose_nothing() {
     }
 }
 
+/// Its head says what it is: nothing of it is given up.
+#[test]
+fn a_segment_under_a_name_that_none_has_is_found_and_loses_nothing() {
+    let whole = Arc::new(World::default());
+    log(&whole, 40);
+    let last = open(&whole).unwrap().next() - 1;
+    for name in &whole.segments() {
+        for other in ["18446744073709551615.log", "99999999999999999999.log", "old.log"] {
+            let world = Arc::new(whole.copied());
+            world.put(other, world.octets(name));
+            world.lose(name);
+            assert!(open(&world).is_err() && seen(&world).1.is_err(), "{name}");
+            let found = survey(&*world, Keep::All, &[], &mut |_, _| Ok(())).unwrap();
+            assert!(
+                found.also.iter().any(|fault| fault.to_string().starts_with(&format!("{other}, octet 0: it begins")))
+            );
+            assert_eq!(mended(&world, last), BTreeSet::new(), "{name}");
+        }
+    }
+    // What is no segment stays what it is.
+    let world = Arc::new(whole.copied());
+    world.put("notes.log", b"somebody else's".to_vec());
+    assert!(survey(&*world, Keep::All, &[], &mut |_, _| Ok(())).unwrap().also.is_empty());
+    assert_eq!(mended(&world, last), BTreeSet::new());
+}
+
 /// An older copy of each segment, at each of its blocks, in place of what it became.
 #[test]
 fn an_older_copy_of_a_segment_is_told() {

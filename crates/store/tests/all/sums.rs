@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use trunkline_kit::Id;
 use trunkline_store::backend::sqlite::sums::{self, AFTER_NS, Contents, seal_days, verify};
 use trunkline_store::row::*;
-use trunkline_store::{Access, Query, Store};
+use trunkline_store::{Access, Query, SqlLimits, SqlValue, Store};
 
 /// 2026-11-20.
 const DAY: i64 = 1_795_132_800_000_000_000;
@@ -114,4 +114,28 @@ fn a_day_that_is_written_gets_none() {
     let mut store = Store::open(folder.path(), Access::Write).unwrap();
     store.drop_day("2026-11-20".parse().unwrap()).unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// As of an operator who put a copy beside the file: each call would be there twice.
+#[test]
+fn a_copy_under_another_days_name_counts_nothing_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = sealed(folder.path());
+    let copy = folder.path().join("2026-11-21.sqlite");
+    std::fs::copy(&file, &copy).unwrap();
+    assert!(is_whole(&file));
+    let told = "its rows are of 2026-11-20: it is a copy of that day's file, or was renamed";
+    assert_eq!(verify(&copy, false).unwrap().faults, [told]);
+    let store = Store::open(folder.path(), Access::Read).unwrap();
+    let page = store.calls(&Query { limit: 1000, ..Query::default() }).unwrap();
+    assert_eq!((page.rows.len(), page.skipped.len()), (500, 1));
+    assert!(page.skipped[0].why.ends_with(told), "{}", page.skipped[0].why);
+    let limits = SqlLimits::default();
+    let mut counted = Vec::new();
+    let mut see = |_: &[String], values: &[SqlValue]| {
+        counted.extend(values.iter().map(|value| format!("{value:?}")));
+        true
+    };
+    store.sql("SELECT count(*), count(DISTINCT id) FROM calls", &limits, &mut see).unwrap();
+    assert_eq!(counted, ["Whole(500)", "Whole(500)"]);
 }

@@ -1,4 +1,5 @@
-//! What of a call is not in the packet log, by its row: a log that was partly deleted, pruned or never recorded is told.
+//! What of a call is not in the packet log, by its row: that a log was partly deleted or pruned, or never had it, is
+//! told.
 
 use crate::show::figure;
 use std::collections::{HashMap, HashSet, VecDeque};

@@ -3,6 +3,7 @@
 //!
 //! Test group: waits: for nodes that serve and end.
 
+use crate::eventually::eventually;
 use crate::gy;
 use crate::wire;
 use gy::{Client, Node};
@@ -338,9 +339,8 @@ fn records_of_another_ledger_are_told_by_all_and_stop_records_alone() {
     let files = || std::fs::read_dir(data.join("charge/cdr")).unwrap().count();
     let before = files();
     let mut node = Node::start_with(data, &CDR);
-    let waits = || node.said().contains("ERROR charging: records cannot be written, the ledger keeps everything");
-    (0..100).take_while(|_| !waits()).for_each(|_| std::thread::sleep(std::time::Duration::from_millis(50)));
-    assert!(node.said().contains(told), "{}", node.said());
+    let waits = format!("ERROR charging: records cannot be written, the ledger keeps everything: {told}");
+    eventually("its log says so", || node.said().contains(&waits));
     let (code, said, _) = charge(data, &["status"]);
     assert!(code == Some(3) && said.contains("records wait"), "{said}");
     let mut client = Client::new(node.address, 1, 1..ACCOUNTS + 1);

@@ -379,7 +379,7 @@ fn a_call_is_cut_out_of_the_log_when_its_file_is_gone() {
 /// Segments that somebody deleted, or retention: a call that is not whole in the log is not written as if it were.
 #[test]
 fn what_is_gone_of_a_call_is_told() {
-    let desk = Desk::new("minutes");
+    let desk = Desk::new("none");
     code(&desk.run(&["read", "world.pcap", "--data", "data"]), 0);
     fs::rename(desk.path("world.pcap"), desk.path("moved.pcap")).unwrap();
     let calls = desk.json(&["calls", "--json", "--data", "data"], 0);

@@ -2,14 +2,15 @@
 
 use super::{ddl, gists, slices, sums};
 use crate::error::StoreError;
-use crate::schema;
 use crate::store::Access;
 use crate::time::Day;
+use crate::{key, schema};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::fs::File;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
+use trunkline_kit::Id;
 
 /// Octets of a page. A row of a call is about 450; larger pages cost less CPU a row, smaller ones less a lookup.
 const PAGE_OCTETS: i64 = 16_384;
@@ -306,7 +307,22 @@ fn check(conn: &Connection, path: &Path) -> rusqlite::Result<Result<Option<i64>,
     if version < schema::VERSION_READ_MIN {
         return day(format!("written by an older version: tables {version}, this program knows {}", schema::VERSION));
     }
-    Ok(Ok(Some(version)))
+    match of_another_day(conn, path) {
+        Some(cause) => day(cause),
+        None => Ok(Ok(Some(version))),
+    }
+}
+
+/// That a file has another day's rows: it was copied or renamed, and they would count twice.
+pub fn of_another_day(conn: &Connection, path: &Path) -> Option<String> {
+    let own: Day = path.file_stem()?.to_str()?.parse().ok()?;
+    let first = |table: &&str| {
+        let sql = format!("SELECT id FROM {table} LIMIT 1");
+        conn.query_row(&sql, [], |row| row.get::<_, [u8; 16]>(0)).ok()
+    };
+    let id = ["calls", "streams", "registrations", "events", "charges"].iter().find_map(first)?;
+    let of = key::day_of(Id::from_octets(id));
+    (of != own).then(|| format!("its rows are of {of}: it is a copy of that day's file, or was renamed"))
 }
 
 /// What SQLite says, by what the caller does about it.

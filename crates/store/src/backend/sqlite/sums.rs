@@ -162,5 +162,6 @@ fn faults(file: &Path, deep: bool) -> Result<Vec<String>, StoreError> {
     };
     let mut lines = run().map_err(|e| open::error(file, e))?;
     lines.retain(|line| line != "ok");
+    lines.extend(open::of_another_day(&conn, file));
     Ok(lines)
 }
