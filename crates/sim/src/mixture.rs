@@ -243,7 +243,8 @@ fn agree_early(plot: &mut Plot, random: &mut Random) {
     let stays = plot.mixture.anchored || plot.cast.nat || plot.new_ssrc;
     plot.mixture.early = match random.below(5) {
         0 => Early::OfferInResponse,
-        1 => Early::OfferInPrack,
+        // Of one codec alone there is no other that was agreed.
+        1 if !plot.switched => Early::OfferInPrack,
         2 if !stays => Early::Moved,
         3 if plot.planted.is_none() => Early::Recoded,
         _ => Early::Preconditions,
