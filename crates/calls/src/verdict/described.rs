@@ -57,15 +57,18 @@ pub fn codec_taken_away(case: &Case<'_>) -> Option<Verdict> {
         let taken = evidence.types.iter().filter(|t| t.packets >= HEARD_MIN && t.media == Some(Media::Audio));
         let mut taken = taken.filter(|t| before & !left & (1 << (t.payload_type & 127)) != 0);
         let Some(typed) = taken.find(|t| t.last_ns >= narrowed.at_ns.saturating_add(CHANGED_NS)) else { continue };
-        let after_ns = narrowed.at_ns - case.call.answer_ns?;
-        let text = format!(
-            "The {} goes on to send payload type {}{}, which the answer {} {} does not accept any more.",
-            role(PARTIES[sender]),
-            typed.payload_type,
-            static_name(typed.payload_type),
-            seconds(after_ns.abs()),
-            if after_ns < 0 { "before the call was answered" } else { "after the first one" }
-        );
+        let (who, number, name) = (role(PARTIES[sender]), typed.payload_type, static_name(typed.payload_type));
+        let after_ns = narrowed.at_ns.saturating_sub(case.call.answer_ns?);
+        let text = match seconds(after_ns.saturating_abs()) {
+            before if after_ns < 0 => format!(
+                "The {who} sends payload type {number}{name}, which an answer {before} before the call was taken (to PRACK \
+                 or UPDATE) does not accept any more."
+            ),
+            after => format!(
+                "The {who} goes on to send payload type {number}{name}, which the answer {after} after the first one does \
+                 not accept any more."
+            ),
+        };
         let mut packets = sdp_packets(case);
         packets.push(stream.packet_last);
         return verdict("codec-mismatch", text, packets);
