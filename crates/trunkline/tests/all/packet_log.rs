@@ -383,7 +383,8 @@ fn what_is_gone_of_a_call_is_told() {
     code(&desk.run(&["read", "world.pcap", "--data", "data"]), 0);
     fs::rename(desk.path("world.pcap"), desk.path("moved.pcap")).unwrap();
     let calls = desk.json(&["calls", "--json", "--data", "data"], 0);
-    let with_media = calls.iter().find(|call| call["streams"].as_u64() == Some(2)).unwrap();
+    let with_media =
+        calls.iter().find(|call| call["streams"].as_array().is_some_and(|streams| streams.len() == 2)).unwrap();
     let id = with_media["id"].as_str().unwrap();
     let cut = |expected: i32| {
         let output = desk.run(&["call", id, "--data", "data", "--pcap", "call.pcapng"]);

@@ -122,6 +122,12 @@ mod tests {
             load(&disk).map(|fold| fold.unwrap().open_slots().collect::<Vec<_>>())
         };
         assert_eq!(told(1000, 1000, 999), Ok(vec![(999, None)]));
+        // As an earlier version wrote it.
+        let octets = std::fs::read(folder.path().join(NAME)).unwrap();
+        let body = checked(MARK, &octets).unwrap();
+        write_whole(&disk, NAME, &sealed(MARK_BEFORE, &body[1..])).unwrap();
+        assert_eq!(load(&disk).unwrap().unwrap().entry(), 1000);
+        assert_eq!(load_of(&disk, &disk).unwrap().unwrap().entry(), 1000);
         let refused = |slots: u64, entry: u64, by: u32| {
             Err(format!(
                 "checkpoint is damaged: {slots} slots of sessions at entry {entry}, by which there can be {by}"
