@@ -324,10 +324,18 @@ impl Timing {
         step_ms >= RISE_MS && self.rise.as_deref().is_some_and(|rise| off_ms(rise) > RISE_ROOM_MS[1])
     }
 
-    /// Transit rises once more: the rise under observation ends here, and the next one is observed.
+    /// Transit rises once more: the rise under observation was delay, and the next one is observed.
     fn rise_again(&mut self, step_ms: f64, sequence: u16) -> bool {
-        let late = self.end_rise();
+        let late = self.leave_rise();
         self.begin_rise(step_ms, sequence, late)
+    }
+
+    /// Takes the rise under observation for delay. Gives the numbers of those that came too late to be played then.
+    fn leave_rise(&mut self) -> SmallVec<[u16; RISE_PACKETS + 1]> {
+        self.state = State::Steady;
+        let Some(rise) = self.rise.take() else { return SmallVec::new() };
+        self.jitter_max = self.jitter_max.max(rise.ended.map_or(0.0, |(_, most)| most));
+        rise.late
     }
 
     /// The packet after a rise counts the time that the first one did not: that one alone was off, as what a phone had
@@ -394,10 +402,7 @@ impl Timing {
         if self.rise.as_ref().is_some_and(|rise| rise.count >= RISE_PACKETS_MIN) {
             self.settle();
         }
-        self.state = State::Steady;
-        let Some(rise) = self.rise.take() else { return SmallVec::new() };
-        self.jitter_max = self.jitter_max.max(rise.ended.map_or(0.0, |(_, most)| most));
-        rise.late
+        self.leave_rise()
     }
 
     /// The numbers of the packets that came too late, `sequence` being that of the last one.
