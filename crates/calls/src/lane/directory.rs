@@ -7,9 +7,10 @@ mod share;
 use crate::limits::{BEGINS_LATE_NS, ENDPOINTS_PER_CALL_MAX, LINGER_NS, STREAMS_PER_CALL_MAX};
 use crate::media::{Announcement, Notice, Numbered, Serial};
 use crate::payload::PayloadMap;
+use core::hash::Hash;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
-use smallvec::{SmallVec, smallvec};
+use smallvec::{Array, SmallVec, smallvec};
 use std::sync::Arc;
 use trunkline_kit::Id;
 use trunkline_store::row::Direction;
@@ -412,13 +413,20 @@ impl Directory {
         let Some(call) = self.calls.remove(&serial) else { return };
         self.unlearn(serial, &call.ice);
         self.forget_controls(serial, &call.controls);
-        for endpoint in &call.endpoints {
-            if let Entry::Occupied(mut mappings) = self.by_endpoint.entry(*endpoint) {
-                mappings.get_mut().retain(|m| m.serial != serial);
-                if mappings.get().is_empty() {
-                    mappings.remove();
-                }
-            }
+        call.endpoints.iter().for_each(|endpoint| forget(&mut self.by_endpoint, *endpoint, |m| m.serial == serial));
+    }
+}
+
+/// Takes out of what a map has of a key what is of a call, and the key if that was all.
+fn forget<K, A>(map: &mut HashMap<K, SmallVec<A>>, key: K, is_of: impl Fn(&A::Item) -> bool)
+where
+    K: Eq + Hash,
+    A: Array,
+{
+    if let Entry::Occupied(mut all) = map.entry(key) {
+        all.get_mut().retain(|one| !is_of(one));
+        if all.get().is_empty() {
+            all.remove();
         }
     }
 }

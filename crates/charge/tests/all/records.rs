@@ -256,13 +256,17 @@ fn an_open_file_of_more_than_2_gib_is_gone_on_with() {
     assert_eq!(std::fs::metadata(folder.path().join("open-0.csv.part")).unwrap().len(), 40);
 }
 
-#[test]
-fn what_cannot_be_gone_on_with_is_refused() {
+/// A ledger, and the files with the records of all of it.
+fn recorded() -> Life {
     let mut life = Life::new();
     life.go_on(200);
-    let mut files = life.open(settings(5)).unwrap();
-    files.end(life.durable(), NOW).unwrap();
-    drop(files);
+    life.open(settings(5)).unwrap().end(life.durable(), NOW).unwrap();
+    life
+}
+
+#[test]
+fn what_cannot_be_gone_on_with_is_refused() {
+    let life = recorded();
     // Another ledger.
     let other = Life::new();
     let refused = Files::open(Arc::clone(&other.ledger), Arc::clone(&life.files), settings(5), CUTS).err().unwrap();
@@ -281,11 +285,7 @@ fn what_cannot_be_gone_on_with_is_refused() {
 /// Its entries are as many, of the same sessions, at other times: counts say nothing, the last entry does.
 #[test]
 fn records_of_another_ledger_are_not_gone_on_with() {
-    let mut life = Life::new();
-    life.go_on(200);
-    let mut files = life.open(settings(5)).unwrap();
-    files.end(life.durable(), NOW).unwrap();
-    drop(files);
+    let life = recorded();
     let mut other = Life::new();
     other.network.now += 1;
     other.go_on(400);

@@ -1,9 +1,8 @@
 //! Where RTCP is that is neither at the port of its RTP nor at the next one.
 
-use super::{CallMedia, Directory};
+use super::{CallMedia, Directory, forget};
 use crate::limits::ENDPOINTS_PER_CALL_MAX;
 use crate::media::{Control, Serial};
-use hashbrown::hash_map::Entry;
 use trunkline_wire::Endpoint;
 
 impl Directory {
@@ -26,13 +25,6 @@ impl Directory {
 
     /// Forgets what a call said of its RTCP.
     pub(super) fn forget_controls(&mut self, serial: Serial, controls: &[Endpoint]) {
-        for rtcp in controls {
-            if let Entry::Occupied(mut pairs) = self.by_control.entry(*rtcp) {
-                pairs.get_mut().retain(|(of, _)| *of != serial);
-                if pairs.get().is_empty() {
-                    pairs.remove();
-                }
-            }
-        }
+        controls.iter().for_each(|rtcp| forget(&mut self.by_control, *rtcp, |(of, _)| *of == serial));
     }
 }

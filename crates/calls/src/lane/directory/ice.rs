@@ -1,9 +1,8 @@
 //! What the checks of ICE tell: whose the ends of a flow are that no description names.
 
-use super::{CallMedia, Directory, Mapping, opposite};
+use super::{CallMedia, Directory, Mapping, forget, opposite};
 use crate::limits::ENDPOINTS_PER_CALL_MAX;
 use crate::media::{Announcement, IceName, Serial};
-use hashbrown::hash_map::Entry;
 use smallvec::SmallVec;
 use trunkline_store::row::Direction;
 use trunkline_wire::Endpoint;
@@ -60,13 +59,6 @@ impl Directory {
 
     /// Forgets the names of a call.
     pub(super) fn unlearn(&mut self, serial: Serial, names: &[u64]) {
-        for name in names {
-            if let Entry::Occupied(mut named) = self.by_ice_name.entry(*name) {
-                named.get_mut().retain(|(of, _)| *of != serial);
-                if named.get().is_empty() {
-                    named.remove();
-                }
-            }
-        }
+        names.iter().for_each(|name| forget(&mut self.by_ice_name, *name, |(of, _)| *of == serial));
     }
 }
