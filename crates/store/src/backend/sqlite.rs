@@ -2,6 +2,7 @@
 
 mod bind;
 mod calls;
+mod days;
 mod ddl;
 mod find;
 mod functions;
@@ -95,7 +96,7 @@ impl Sqlite {
     }
 
     fn path(&self, day: Day) -> PathBuf {
-        self.folder.join(format!("{day}.sqlite"))
+        days::path(&self.folder, day)
     }
 
     /// The writer of a day; none if the day cannot be written, which is noted.
@@ -275,8 +276,7 @@ impl Sqlite {
         to_ns: i64,
         mut run: impl FnMut(Day, &DayReader) -> Result<bool, StoreError>,
     ) -> Result<Vec<Skipped>, StoreError> {
-        let mut days = self.days()?;
-        days.retain(|d| d.end_ns() > from_ns && d.start_ns() < to_ns);
+        let mut days = days::between(&self.folder, self.access, from_ns, to_ns)?;
         if order == Order::Newest {
             days.reverse();
         }
@@ -357,17 +357,7 @@ impl Backend for Sqlite {
     }
 
     fn days(&self) -> Result<Vec<Day>, StoreError> {
-        let entries = match std::fs::read_dir(&self.folder) {
-            Ok(entries) => entries,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound && self.access == Access::Read => return Ok(vec![]),
-            Err(e) => return Err(folder_error(&self.folder, e)),
-        };
-        let mut days = vec![];
-        for entry in entries {
-            days.extend(open::day_of(&entry.map_err(|e| folder_error(&self.folder, e))?));
-        }
-        days.sort_unstable();
-        Ok(days)
+        days::all(&self.folder, self.access)
     }
 
     fn drop_day(&mut self, day: Day) -> Result<(), StoreError> {
@@ -546,10 +536,10 @@ impl Backend for Sqlite {
     }
 
     fn sql(&self, text: &str, limits: &SqlLimits, on_row: OnRow<'_>) -> Result<SqlDone, StoreError> {
-        let mut days = self.days()?;
         // A stream lies in the day of its call, an interval in that of its stream.
         let before = if limits.of_rows { DAY_NS } else { 0 };
-        days.retain(|d| d.end_ns() > limits.from_ns.saturating_sub(before) && d.start_ns() < limits.to_ns);
+        let from_ns = limits.from_ns.saturating_sub(before);
+        let days = days::between(&self.folder, self.access, from_ns, limits.to_ns)?;
         let files: Vec<(Day, PathBuf)> = days.into_iter().map(|d| (d, self.path(d))).collect();
         sql::run(&files, text, limits, on_row)
     }

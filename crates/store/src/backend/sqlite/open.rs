@@ -36,13 +36,6 @@ const BUSY: Duration = Duration::from_secs(10);
 /// How long, where readers may hold up a commit: longer than the longest question.
 const BUSY_LOADING: Duration = Duration::from_secs(60);
 
-/// The day whose rows a file has, if it is one. A pipe that somebody put there would hold who reads it, and is none.
-pub fn day_of(entry: &std::fs::DirEntry) -> Option<Day> {
-    let is_file = entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_symlink());
-    let name = entry.file_name();
-    name.to_str().filter(|_| is_file)?.strip_suffix(".sqlite")?.parse().ok()
-}
-
 #[cfg(test)]
 thread_local! {
     /// Days that this thread opened for reading: what a question costs.
