@@ -79,6 +79,7 @@ fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
         source::check(text, &mut findings);
         links::check(text, &paths, &mut findings);
     }
+    links::check_headings(&texts, &mut findings);
     layers::check(&texts, &mut findings);
     length::check(&texts, &mut findings);
     sleeps::check(&texts, &mut findings);
