@@ -8,6 +8,7 @@ mod length;
 mod links;
 mod names;
 mod orphans;
+mod plain;
 mod security;
 mod sleeps;
 mod source;
@@ -72,11 +73,13 @@ fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     for text in texts.iter().filter(|t| !t.path.starts_with("fuzz/corpus/")) {
         words::check(text, &mut findings);
+        plain::check(text, &mut findings);
         width::check(text, &mut findings);
         names::check(text, &mut findings);
         source::check(text, &mut findings);
         links::check(text, &paths, &mut findings);
     }
+    links::check_headings(&texts, &mut findings);
     layers::check(&texts, &mut findings);
     length::check(&texts, &mut findings);
     sleeps::check(&texts, &mut findings);

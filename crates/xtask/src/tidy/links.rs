@@ -1,7 +1,8 @@
-//! Links between the project's documents lead somewhere.
+//! Links between the project's documents lead somewhere: to a file that exists, and to a heading that it has.
 
 use super::{Finding, lines};
 use crate::repository::Text;
+use std::collections::BTreeMap;
 
 /// Documents that a command makes: a link may lead there before it ran.
 const MADE: &[&str] =
@@ -25,6 +26,47 @@ pub fn check(text: &Text, paths: &[String], findings: &mut Vec<Finding>) {
             }
         }
     }
+}
+
+/// Checks that what stands behind `#` in a link is a heading of the document that it names.
+pub fn check_headings(texts: &[Text], findings: &mut Vec<Finding>) {
+    let documents: Vec<&Text> = texts.iter().filter(|t| t.path.ends_with(".md")).collect();
+    let headings: BTreeMap<&str, Vec<String>> = documents.iter().map(|t| (t.path.as_str(), headings(t))).collect();
+    for text in &documents {
+        let folder = text.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for (number, line) in lines(text) {
+            for (target, heading) in targets(line).filter(|t| !t.contains("://")).filter_map(|t| t.split_once('#')) {
+                let path = if target.is_empty() { text.path.clone() } else { resolve(folder, target) };
+                if headings.get(path.as_str()).is_some_and(|all| !all.iter().any(|h| h == heading)) {
+                    let what = format!("{path} has no heading for '#{heading}'");
+                    findings.push(Finding::new(&text.path, number, what));
+                }
+            }
+        }
+    }
+}
+
+/// The headings of a document as links name them: lower case, `-` for blanks, no punctuation, a number from the second
+/// of the same name on.
+fn headings(text: &Text) -> Vec<String> {
+    let (mut found, mut fenced) = (Vec::<String>::new(), false);
+    for (_, line) in lines(text) {
+        fenced ^= line.starts_with("```");
+        if fenced || !line.starts_with('#') {
+            continue;
+        }
+        let kept = |c: &char| c.is_alphanumeric() || "-_ ".contains(*c);
+        let title: String = line.trim_start_matches('#').trim().to_lowercase().chars().filter(kept).collect();
+        let name = title.replace(' ', "-");
+        let same = found.iter().filter(|f| **f == name || f.strip_prefix(&format!("{name}-")).is_some_and(is_number));
+        let copies = same.count();
+        found.push(if copies == 0 { name } else { format!("{name}-{copies}") });
+    }
+    found
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// The targets of the links of a line: what stands in `](...)`.
@@ -59,5 +101,19 @@ mod tests {
         };
         assert_eq!(count("[a](a.md) [r](../README.md#top) [d](../docs/) [w](https://example.org/x)"), 0);
         assert_eq!(count("[a](c.md)"), 1);
+    }
+
+    #[test]
+    fn a_link_to_a_heading_that_was_renamed_is_found() {
+        let text = |path: &str, text: &str| Text { path: path.to_owned(), text: text.to_owned() };
+        let count = |link: &str| {
+            let texts = [text("docs/a.md", "# A\n\n## By GTP': it\n\n## Twice\n\n## Twice\n"), text("b.md", link)];
+            let mut findings = Vec::new();
+            check_headings(&texts, &mut findings);
+            findings.len()
+        };
+        assert_eq!(count("[a](docs/a.md#by-gtp-it) [b](docs/a.md#twice-1) [c](https://example.org/a.md#x)"), 0);
+        assert_eq!(count("[a](docs/a.md#gone)"), 1);
+        assert_eq!(count("## Here\n[a](#here) [b](#there)"), 1);
     }
 }
