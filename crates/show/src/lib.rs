@@ -1,7 +1,7 @@
 //! What people read at a terminal: rows as tables, ladders and reports, progress, a pager, failures with their exit
 //! codes.
 //!
-//! Modules of rows and figures write to what they are given; `output`, `pager`, `bar`, `terminal` and `stop` are those of
+//! Modules of rows and figures write to what they are given; `output`, `pager`, `bar`, `terminal` and `stop` belong to
 //! the process.
 #![forbid(unsafe_code)]
 
