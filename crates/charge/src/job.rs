@@ -62,6 +62,7 @@ pub use control::{records_of, retain_here, retain_of};
 pub use counts::Counts;
 pub use forward::{ForwardSetup, Forwarded};
 pub use gateway::Place as GatewayPlace;
+pub use gtpp::read_mapping;
 pub use mend::{Mended, mend, tell_found, witness};
 pub use profiles::Profiles;
 pub use received::{ReceivedSetup, received_witness};

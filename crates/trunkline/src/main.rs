@@ -3,41 +3,32 @@
 
 mod alert;
 mod asking;
-mod bar;
 mod cache;
 mod charge;
 mod cli;
 mod command;
 mod cut;
 mod demo;
-mod descriptors;
 mod doctor;
 #[cfg(test)]
 #[path = "../../kit/tests/shared/eventually.rs"]
 mod eventually;
-mod failure;
 mod feed;
 mod graph;
 mod moment;
-mod output;
-mod pager;
-mod processor;
 mod retention;
 mod rights;
 mod run;
 mod same_folder;
 mod search;
-mod selection;
-mod show;
-mod stop;
 mod summary_json;
-mod terminal;
 mod verify;
 mod web;
 
 use clap::Parser;
 use std::process::ExitCode;
 use std::sync::Arc;
+use trunkline_show::{self as show, bar, failure, output, pager, selection, stop, terminal};
 
 /// Rows are made by one thread and freed by another, millions of small ones: the system's allocator spends a quarter of
 /// the program's time on them (docs/decisions/0013).

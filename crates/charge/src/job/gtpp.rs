@@ -21,6 +21,7 @@ use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{PoisonError, RwLock};
 use std::time::Instant;
+use trunkline_kit::config::Mistake;
 use trunkline_net::{ConnectionId, Networks, Now, Replies, UdpPeer, Waker};
 use trunkline_wire::Address;
 use trunkline_wire::gtpp::{Frames, GtppError, Header, Message, Version, Writer, cause, message_type};
@@ -335,4 +336,15 @@ impl Worker {
             let _taken = self.waker.to_thread(self.thread, Mail::Durable);
         }
     }
+}
+
+/// Reads a profile of quota servers from a file.
+///
+/// # Errors
+/// The file cannot be read; all that is wrong in it, a line each.
+pub fn read_mapping(path: &std::path::Path) -> Result<Mapping, String> {
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{shown}: {e}"))?;
+    let lines = |mistakes: Vec<Mistake>| mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n");
+    crate::quota::read(&shown, &text).map_err(lines)
 }

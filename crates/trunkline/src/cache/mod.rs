@@ -6,5 +6,5 @@ pub mod ask;
 pub mod configured;
 pub mod files;
 pub mod here;
-pub mod target;
+pub use trunkline_load::cache::target;
 pub mod told;

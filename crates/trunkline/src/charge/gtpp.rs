@@ -4,9 +4,8 @@ use super::configured;
 use crate::failure::Failure;
 use crate::run::config::{Charge, ChargeGtpp, Door};
 use std::path::{Path, PathBuf};
-use trunkline_charge::job::{GatewayPlace, GtppSetup, ReceivedSetup};
-use trunkline_charge::quota::{self, Mapping};
-use trunkline_kit::config::Mistake;
+use trunkline_charge::job::{GatewayPlace, GtppSetup, ReceivedSetup, read_mapping};
+use trunkline_charge::quota::Mapping;
 use trunkline_net::{Listen, Networks};
 
 /// Its log and the files of received records, in what of a data folder is charging's.
@@ -26,7 +25,10 @@ pub fn setup(charge: &Charge, gtpp: &ChargeGtpp, data: &Path) -> Result<Option<G
         Door::Tcp(address) => Ok(Listen::Tcp { address: *address, tls: None }),
         door => Err(Failure::Failed(format!("charge.gtpp.listen: GTP' does not listen at {door}"))),
     };
-    let mapping = gtpp.profile.as_deref().map_or_else(|| Ok(Mapping::default()), mapping)?;
+    let mapping = gtpp
+        .profile
+        .as_deref()
+        .map_or_else(|| Ok(Mapping::default()), |path| read_mapping(path).map_err(Failure::Failed))?;
     let networks = || Networks::only(gtpp.allow.iter().map(|network| network.0).collect());
     let folder = configured::folder(data);
     Ok(Some(GtppSetup {
@@ -55,17 +57,6 @@ pub fn received_files(data: &Path) -> PathBuf {
 pub fn received(charge: &Charge, gtpp: &ChargeGtpp, data: &Path) -> Option<ReceivedSetup> {
     let files = received_files(data);
     (!gtpp.listen.is_empty()).then(|| ReceivedSetup { files, node: charge.host.clone() })
-}
-
-/// Reads a profile of quota servers.
-///
-/// # Errors
-/// The file cannot be read; all that is wrong in it.
-pub fn mapping(path: &Path) -> Result<Mapping, Failure> {
-    let shown = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|e| Failure::Failed(format!("{shown}: {e}")))?;
-    let lines = |mistakes: Vec<Mistake>| mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n");
-    quota::read(&shown, &text).map_err(|mistakes| Failure::Failed(lines(mistakes)))
 }
 
 /// Whether whoever reaches it may speak: a warning for that.

@@ -4,7 +4,6 @@ mod addresses;
 mod daemon;
 mod extended;
 mod image;
-mod load;
 mod route;
 mod serve;
 mod setup;
@@ -161,7 +160,7 @@ pub struct Cache {
 #[derive(Debug, clap::Subcommand)]
 enum Tool {
     Stats(stats::Stats),
-    Load(Box<load::Load>),
+    Load(Box<trunkline_load::cache::Load>),
     Route(Box<route::Route>),
     Top(top::Top),
 }

@@ -5,7 +5,6 @@ mod cdr;
 mod compare;
 mod copy;
 mod import;
-pub mod load;
 mod operate;
 pub mod place;
 mod rate_calls;
@@ -14,7 +13,6 @@ mod refused;
 mod repair;
 mod send;
 mod serve;
-mod server;
 mod tryout;
 mod when;
 
@@ -62,7 +60,7 @@ enum Tool {
     Repair(repair::Repair),
     RateCalls(rate_calls::RateCalls),
     Compare(Box<compare::Compare>),
-    Load(Box<load::Load>),
+    Load(Box<trunkline_load::charge::Load>),
     Send(send::Send),
     #[command(flatten)]
     Order(operate::Order),

@@ -4,7 +4,6 @@
 //!
 //! Test group: waits: for subscribers that are charged as time passes.
 
-use crate::command::charge::load;
 use crate::command::charge::place::{Control, Place};
 use crate::failure::Failure;
 use serde_json::json;
@@ -15,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use trunkline_kit::random::Random;
+use trunkline_load::charge as load;
 
 /// The tariff plan of all.
 const PLAN: &str = include_str!("plan.toml");

@@ -1,6 +1,5 @@
 //! `trunkline graph farm`: simulated devices on addresses of this machine, to try a poller with.
 
-use crate::descriptors;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::stop::Stop;
@@ -200,7 +199,7 @@ impl Server {
     /// A socket cannot be opened.
     pub fn open(farm: Farm, port: u16) -> Result<Server, Failure> {
         let devices = farm.settings().devices;
-        descriptors::allow(devices as u64);
+        trunkline_load::descriptors::allow(devices as u64);
         let failed = |what: String| move |error: io::Error| Failure::Failed(format!("{what}: {error}"));
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io::Error::from);
         let poll = poll.map_err(failed("epoll".to_owned()))?;

@@ -226,19 +226,3 @@ impl Value for RoleOf {
 fn expected<T: Value>(raw: &Raw) -> String {
     format!("expected {}, not {}", T::kind(), raw.describe())
 }
-
-/// A server of memcached's protocol.
-impl Value for Target {
-    fn kind() -> String {
-        "a cache such as \"10.0.0.5:11211\" or \"unix:/run/cache.sock\"".to_owned()
-    }
-
-    fn of(raw: &Raw) -> Result<Self, String> {
-        let text = raw.as_text().ok_or_else(|| expected::<Self>(raw))?;
-        text.trim().parse().map_err(|_| expected::<Self>(raw))
-    }
-
-    fn text(&self) -> String {
-        quoted(&self.to_string())
-    }
-}

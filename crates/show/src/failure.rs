@@ -32,7 +32,7 @@ impl Failure {
 fn say(text: &str, exit: Exit) -> Exit {
     use io::Write;
     // Texts quote file names and captures: lines are kept, anything else that could drive the terminal is not.
-    let lines: Vec<_> = text.lines().map(|line| crate::show::text::clean(line, false)).collect();
+    let lines: Vec<_> = text.lines().map(|line| crate::text::clean(line, false)).collect();
     let _ = writeln!(io::stderr(), "trunkline: {}", lines.join("\n"));
     exit
 }

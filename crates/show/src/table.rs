@@ -171,7 +171,7 @@ pub fn write(lines: &[Line], terminal: &Terminal, out: &mut dyn io::Write) -> io
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::show::samples::terminal;
+    use crate::samples::terminal;
 
     fn table(width: usize) -> Vec<String> {
         let terminal = terminal(width);

@@ -118,7 +118,7 @@ fn missing(call: &Call) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::show::samples::{self, expect, terminal, written};
+    use crate::samples::{self, expect, terminal, written};
 
     #[test]
     fn fits_its_terminal() {

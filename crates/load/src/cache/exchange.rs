@@ -95,7 +95,7 @@ impl Exchange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::cache::load::value;
+    use crate::cache::value;
 
     #[test]
     fn a_get_of_three_keys() {

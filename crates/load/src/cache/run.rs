@@ -9,11 +9,11 @@ use super::source::Source;
 use super::tally::Tally;
 use super::versions::Versions;
 use crate::descriptors;
-use crate::failure::Failure;
 use crate::processor;
-use crate::stop::Stop;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use trunkline_show::failure::Failure;
+use trunkline_show::stop::Stop;
 
 /// Sets of a stream that wait at a time while a server is filled.
 const FILL_IN_FLIGHT: usize = 32;

@@ -12,19 +12,20 @@ mod run;
 mod source;
 mod stream;
 mod tally;
+pub mod target;
 mod value;
 mod versions;
 
-use crate::cache::target::Target;
-use crate::failure::Failure;
-use crate::output::stdout;
-use crate::show::table;
-use crate::terminal::Terminal;
 use clap::builder::RangedU64ValueParser;
 use plan::{Lengths, Plan};
 use std::io::Write;
 use std::time::Duration;
+use target::Target;
 use trunkline_kit::exit::Exit;
+use trunkline_show::failure::Failure;
+use trunkline_show::output::stdout;
+use trunkline_show::table;
+use trunkline_show::terminal::Terminal;
 
 /// How long a connection may take at least, before it is given up.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(3);

@@ -7,17 +7,17 @@ use super::plan::Plan;
 use super::report::Report;
 use super::tally::Tally;
 use super::timeline::{Row, Timeline};
-use crate::bar::{Bar, TICK};
 use crate::descriptors;
-use crate::failure::Failure;
 use crate::processor;
-use crate::show::figure::count;
-use crate::stop::Stop;
 use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use trunkline_kit::random::mixed;
+use trunkline_show::bar::{Bar, TICK};
+use trunkline_show::failure::Failure;
+use trunkline_show::figure::count;
+use trunkline_show::stop::Stop;
 
 /// How long connecting may take in all.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);

@@ -283,7 +283,7 @@ pub fn sender(direction: Direction) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::show::samples::{self, ascii_terminal, expect, terminal, written};
+    use crate::samples::{self, ascii_terminal, expect, terminal, written};
 
     #[test]
     fn verdict_comes_first() {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::show::samples::{self, ascii_terminal, expect, terminal, written};
+use crate::samples::{self, ascii_terminal, expect, terminal, written};
 
 const ALL: usize = usize::MAX;
 

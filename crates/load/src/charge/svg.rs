@@ -210,7 +210,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::charge::load::timeline::KindSecond;
+    use crate::charge::timeline::KindSecond;
 
     fn rows(count: u64) -> Vec<Row> {
         let row = |second| {
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn figures_and_script_for_gnuplot() {
-        use crate::command::charge::load::gnuplot::{figures, script};
+        use crate::charge::gnuplot::{figures, script};
         let text = figures(&rows(2));
         assert_eq!(text.lines().nth(1), Some("0 100 800 0 0 0 4 0.400 1.500 9.000"));
         let script = script("it's", std::path::Path::new("x.dat"), &rows(2));

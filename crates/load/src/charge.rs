@@ -19,6 +19,7 @@ mod report;
 mod request;
 mod run;
 mod schedule;
+pub mod server;
 mod sessions;
 mod subscribers;
 mod svg;
@@ -26,24 +27,24 @@ mod take;
 mod tally;
 mod timeline;
 
-use super::server::Server;
-use crate::charge::gtpp::mapping;
-use crate::failure::Failure;
-use crate::output::stdout;
-use crate::show::table;
-use crate::terminal::Terminal;
 use amount::{Usage, time};
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 use pace::{Begins, Pace};
 use plan::{Plan, Protocol};
+use server::Server;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use subscribers::Subscribers;
 use timeline::Row;
+use trunkline_charge::job::read_mapping;
 use trunkline_kit::exit::Exit;
+use trunkline_show::failure::Failure;
+use trunkline_show::output::stdout;
+use trunkline_show::table;
+use trunkline_show::terminal::Terminal;
 use trunkline_wire::diameter::enumerated::SubscriptionIdType;
 
 /// Requests a second that may be asked for.
@@ -284,7 +285,13 @@ impl Load {
         let kind = SUBSCRIPTIONS.iter().find(|(name, _)| *name == self.subscription);
         Ok(Plan {
             protocol: self.protocol,
-            profile: self.gtpp_profile.as_deref().map(mapping).transpose()?.unwrap_or_default().profile,
+            profile: self
+                .gtpp_profile
+                .as_deref()
+                .map(|path| read_mapping(path).map_err(Failure::Failed))
+                .transpose()?
+                .unwrap_or_default()
+                .profile,
             clients: self.connections,
             threads: self.threads,
             pace: self.pace()?,

@@ -27,9 +27,9 @@ pub fn written(lines: &[super::text::Line], terminal: &Terminal) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// Compares with `src/show/expected/NAME.txt`; TRUNKLINE_BLESS=1 writes the file instead, for a person to look at.
+/// Compares with `src/expected/NAME.txt`; TRUNKLINE_BLESS=1 writes the file instead, for a person to look at.
 pub fn expect(name: &str, found: &str) {
-    let path = format!("{}/src/show/expected/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/src/expected/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("TRUNKLINE_BLESS").is_some() {
         std::fs::write(&path, found).unwrap();
     }

@@ -2,13 +2,13 @@
 
 use super::kind::{Kind, Level, result_name};
 use super::tally::{KindTally, Tally};
-use crate::show::figure::{count, octets};
-use crate::show::table::{Row, Table, number, text};
-use crate::show::text::{Line, Style};
-use crate::terminal::Terminal;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 use trunkline_kit::histogram::Histogram;
+use trunkline_show::figure::{count, octets};
+use trunkline_show::table::{Row, Table, number, text};
+use trunkline_show::terminal::Terminal;
+use trunkline_show::text::{Line, Style};
 
 /// Quantiles that are told.
 const QUANTILES: [(&str, &str, f64); 4] =

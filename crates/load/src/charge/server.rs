@@ -1,9 +1,9 @@
 //! A charging server as it is typed: `host`, `host:port`, `[v6]:port`.
 
-use crate::failure::Failure;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
+use trunkline_show::failure::Failure;
 
 /// A server; its name is not looked up yet.
 #[derive(Clone, Debug, PartialEq, Eq)]

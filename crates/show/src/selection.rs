@@ -179,7 +179,7 @@ fn light(call: &Call) -> Call {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::show::samples;
+    use crate::samples;
 
     #[test]
     fn keeps_a_bounded_part_of_a_hundred_thousand_calls() {

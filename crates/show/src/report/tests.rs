@@ -1,5 +1,5 @@
 use super::*;
-use crate::show::samples::{self, START, expect, terminal, written};
+use crate::samples::{self, START, expect, terminal, written};
 use trunkline_kit::counters::Counted;
 use trunkline_store::row::{Loss, Registration, Rows, Verdict};
 

@@ -170,7 +170,7 @@ fn none_if_zero(n: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::show::samples::{self, expect, terminal, written};
+    use crate::samples::{self, expect, terminal, written};
 
     #[test]
     fn stand_side_by_side_where_there_is_room() {

@@ -7,11 +7,11 @@ use super::source::Source;
 use super::stream::{Socket, Stream};
 use super::tally::Tally;
 use crate::cache::target::Target;
-use crate::failure::Failure;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
+use trunkline_show::failure::Failure;
 
 /// Octets of a socket's buffer for answers by UDP, as far as the system gives them.
 const UDP_BUFFER_OCTETS: usize = 4 << 20;

@@ -35,7 +35,7 @@ impl Days {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::show::samples::{START, terminal};
+    use crate::samples::{START, terminal};
 
     #[test]
     fn one_day_is_said_once() {

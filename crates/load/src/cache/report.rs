@@ -1,12 +1,12 @@
 //! What came of a run, as a table or a line of JSON.
 
 use super::tally::Tally;
-use crate::show::figure::{count, octets, percent};
-use crate::show::table::{Row, Table, number, text};
-use crate::show::text::{Line, Style};
-use crate::terminal::Terminal;
 use serde_json::{Value, json};
 use std::time::Duration;
+use trunkline_show::figure::{count, octets, percent};
+use trunkline_show::table::{Row, Table, number, text};
+use trunkline_show::terminal::Terminal;
+use trunkline_show::text::{Line, Style};
 
 /// Quantiles that are told.
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p99", 0.99), ("p99_9", 0.999), ("p99_99", 0.9999)];
@@ -119,7 +119,7 @@ fn microseconds(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::show::samples::terminal;
+    use trunkline_show::samples::terminal;
 
     #[test]
     fn a_report_says_what_was_counted() {

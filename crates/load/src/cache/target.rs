@@ -1,6 +1,5 @@
 //! A cache that is talked to over its own protocol: `host`, `host:port`, `[v6]:port` or `unix:PATH`.
 
-use crate::failure::Failure;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -8,6 +7,8 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
+use trunkline_kit::config::{Raw, Value, quoted};
+use trunkline_show::failure::Failure;
 
 /// memcached's port.
 const PORT_DEFAULT: u16 = 11211;
@@ -118,6 +119,22 @@ impl Target {
             Kind::UnexpectedEof | Kind::ConnectionReset => format!("{self}: closed the connection without an answer"),
             _ => format!("{self}: {error}"),
         })
+    }
+}
+
+/// A server of memcached's protocol.
+impl Value for Target {
+    fn kind() -> String {
+        "a cache such as \"10.0.0.5:11211\" or \"unix:/run/cache.sock\"".to_owned()
+    }
+
+    fn of(raw: &Raw) -> Result<Self, String> {
+        let text = raw.as_text().ok_or_else(|| format!("expected {}, not {}", Self::kind(), raw.describe()))?;
+        text.trim().parse().map_err(|_| format!("expected {}, not {}", Self::kind(), raw.describe()))
+    }
+
+    fn text(&self) -> String {
+        quoted(&self.to_string())
     }
 }
 
