@@ -1,66 +1,13 @@
-//! The capture's clock: whether it was set while packets went on, and the time that goes on in its place.
+//! From steady time back to what the capture's clock said.
 //!
-//! All logic behind the reader sees *steady* time: the time that the packets tell less the offset of all steps of the
-//! clock so far. [`Watch`] finds the steps, by what RTP says ([`votes`](witness)); [`Timeline`] leads back from steady
-//! time to what the clock said, for rows: a call has the clock's time at its start, and all its other times follow from
-//! that by steady time. Where no step is found both times are the same, and nothing is done per packet but a
-//! comparison. See docs/decisions/0072.
+//! All analysis sees *steady* time: the time that the packets tell less the offset of all steps of the clock so far,
+//! which the lane engine finds ([`trunkline_lane::clock`]). [`Timeline`] leads back from it, for rows: a call has the
+//! clock's time at its start, and all its other times follow from that by steady time. See docs/decisions/0072.
 
 mod told;
-mod watch;
-mod witness;
 
-pub use watch::{ClockCounters, LEAP_NS, Watch};
-
+use trunkline_lane::clock::{LEAPS_MAX, Leap};
 use trunkline_store::row::{Call, Loss, Registration, SipEvent, Stream, StreamInterval};
-
-/// Steps of the clock that are kept. Later ones are followed where they are found, and counted, and not told.
-pub const LEAPS_MAX: usize = 256;
-
-/// What a leap of the packets' time turned out to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The clock was set: RTP went on.
-    Set,
-    /// Parts of the capture are in the wrong order: RTP went back as far as the time did.
-    Disorder,
-    /// Time went back, and no RTP goes on across it: either of the two.
-    Unclear,
-}
-
-impl Kind {
-    /// Its name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Set => "clock-set",
-            Kind::Disorder => "wrong-order",
-            Kind::Unclear => "not-known",
-        }
-    }
-}
-
-/// A leap of the packets' time that is no passage of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leap {
-    /// The first packet after it.
-    pub number: u64,
-    /// The input files of the packet before it and of that one; none in a running capture.
-    pub files: Option<(u32, u32)>,
-    /// What the clock said before it, nanoseconds since 1970.
-    pub before_ns: i64,
-    /// The steady time of the first packet after it.
-    pub at_ns: i64,
-    /// How much the clock said too much; below zero, too little.
-    pub by_ns: i64,
-    /// What is to be taken off from here on: the sum of all steps so far.
-    pub offset_ns: i64,
-    /// What it is.
-    pub kind: Kind,
-    /// Senders whose RTP tells; 0 where nothing does.
-    pub senders: u32,
-    /// Several senders tell, or one of a leap that nothing else explains.
-    pub is_sure: bool,
-}
 
 /// From steady time back to what the clock said.
 #[derive(Clone, Debug, Default)]

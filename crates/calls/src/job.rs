@@ -1,14 +1,15 @@
 //! Reading captures: the thin shell that brings source, analysis and sink together.
 
-use crate::clock::Leap;
 use crate::join::Names;
-use crate::pipeline::{Pipeline, Tap};
+use crate::pipeline::Pipeline;
 use crate::unread::Unread;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use trunkline_capture::{Expansion, FileSource};
 use trunkline_kit::counters::Counted;
+use trunkline_lane::LaneJob;
+use trunkline_lane::clock::Leap;
 use trunkline_store::row::Rows;
 
 /// What to read and how.
@@ -104,8 +105,8 @@ impl Summary {
         self.counters.iter().find(|c| c.name == name).map_or(0, |c| c.value)
     }
 
-    /// Times that the clock was set or that parts are in the wrong order: beyond [`crate::clock::LEAPS_MAX`] they are
-    /// not listed.
+    /// Times that the clock was set or that parts are in the wrong order: beyond [`trunkline_lane::clock::LEAPS_MAX`]
+    /// they are not listed.
     pub fn clock_steps(&self) -> u64 {
         ["set", "wrong_order", "back"]
             .iter()
@@ -134,25 +135,23 @@ impl Summary {
 /// # Errors
 /// Only what ends the whole run: the sink refused. Files that could not be read are in the summary.
 pub fn read(options: &ReadOptions, sink: &mut dyn Sink, progress: &Progress) -> Result<Summary, String> {
-    let source = source(options);
-    let names = options.files.iter().map(|f| full_name(f)).collect();
-    Pipeline::new(source, names, options.threads, sink, progress).run()
+    let names: Vec<String> = options.files.iter().map(|f| full_name(f)).collect();
+    Pipeline::new(source(options), Arc::new(names), None::<()>, options.threads, sink, progress).run()
 }
 
-/// Reads captures as [`read`] does, with a tap on the way of the packets: a recorder that sets where each one's record
-/// lies, and the names of what it sets as their file.
+/// Reads captures as [`read`] does, with jobs that see each packet in order of capture before calls does: a recorder
+/// that sets where its record lies. `names` are those of what they set as its file.
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_tapped<'a>(
+pub fn read_behind<J: LaneJob + Send>(
+    before: J,
     options: &ReadOptions,
-    sink: &'a mut dyn Sink,
-    progress: &'a Progress,
-    tap: Tap<'a>,
+    sink: &mut dyn Sink,
+    progress: &Progress,
     names: Arc<dyn Names>,
 ) -> Result<Summary, String> {
-    let source = source(options);
-    Pipeline::new(source, Vec::new(), options.threads, sink, progress).tapped(tap, names).run()
+    Pipeline::new(source(options), names, Some(before), options.threads, sink, progress).run()
 }
 
 fn source(options: &ReadOptions) -> FileSource {

@@ -1,12 +1,11 @@
 //! Closed calls and finished streams become rows, in an order that depends on the input alone.
 
-use crate::clock::{Kind, Leap, Timeline};
+use crate::clock::Timeline;
 use crate::job::Sink;
 use crate::lane::{Beside, Finished, LaneOutput, Shared};
 use crate::ledger::{Evidence, Losses, Tap, file_of_lane};
 use crate::limits::{ROWS_PER_HANDOVER, STREAMS_PER_CALL_MAX};
 use crate::media::Serial;
-use crate::pipeline::DecodeCounters;
 use crate::seen::Seen;
 use crate::signalling::{Closed, Output};
 use crate::tap::{Heard, Hit, TapCounters};
@@ -17,6 +16,8 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use trunkline_capture::CaptureLoss;
+use trunkline_lane::DecodeCounters;
+use trunkline_lane::clock::{Kind, Leap};
 use trunkline_store::row::{Call, Direction, Loss, Rows, SharedStream, Stream};
 use trunkline_wire::Address;
 
@@ -110,11 +111,6 @@ impl<'a> Joiner<'a> {
             capture_lost: 0,
             unread: Unread::default(),
         }
-    }
-
-    /// Names files otherwise.
-    pub(crate) fn rename(&mut self, names: Arc<dyn Names>) {
-        self.names = names;
     }
 
     /// Takes what was seen in a batch and is not analysed.

@@ -18,8 +18,7 @@ mod share;
 mod strays;
 mod turn;
 
-use crate::classify::flow_slot;
-use crate::clock::{Leap, Timeline};
+use crate::clock::Timeline;
 use crate::ledger::{Evidence, InTurn};
 use crate::limits::{PAUSE_NS, STREAM_SILENCE_NS, STREAMS_MAX};
 use crate::media::{Announcement, Notice, Numbered, Serial};
@@ -45,6 +44,8 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 pub use strays::Stray;
 use trunkline_kit::Id;
+use trunkline_lane::class::flow_slot;
+use trunkline_lane::clock::Leap;
 use trunkline_store::row::{Direction, Stream, StreamInterval};
 use trunkline_wire::{Datagram, Endpoint, rtp, sdp};
 

@@ -1,14 +1,13 @@
 //! SIP dialogs and RTP streams to calls with quality and verdicts.
 //!
-//! The way of a packet: [`classify`] looks at it; [`transport`] makes SIP messages of what is signalling;
-//! [`signalling`] makes calls, registrations and events of those and tells the lanes ([`media`]) what to expect; a
-//! [`lane`] follows RTP and RTCP; [`join`] brings both together, with the [`ledger`] of the capture, the watch over
-//! the [`tap`] and a [`verdict`]. What is neither is named and counted ([`unread`]). Where the capture's [`clock`] was
-//! set, all of them see a time that goes on. None of these does I/O or reads a clock; [`pipeline`] and [`job`] drive
-//! them.
+//! A packet comes decoded and classified from the lane engine (`trunkline-lane`), of which this is a job: [`pipeline`]
+//! for files, [`live`] for rings. [`transport`] makes SIP messages of what is signalling; [`signalling`] makes calls,
+//! registrations and events of those and tells the lanes ([`media`]) what to expect; a [`lane`] follows RTP and RTCP;
+//! [`join`] brings both together, with the [`ledger`] of the capture, the watch over the [`tap`] and a [`verdict`].
+//! What is neither is named and counted ([`unread`]). Where the capture's [`clock`] was set, all of them see a time
+//! that goes on. None of these does I/O or reads a clock; [`pipeline`] and [`job`] drive them.
 #![forbid(unsafe_code)]
 
-pub mod classify;
 pub mod clock;
 #[doc(hidden)]
 pub mod exercise;

@@ -5,8 +5,6 @@
 //! the other). A thread takes the step nearest to the end that is ready, so that one thread alone walks each batch
 //! through all steps while it is in the cache, and several keep each other fed. See docs/decisions/0010.
 
-use crate::classify::{Class, classify, lane_of};
-use crate::clock::{Leap, Watch};
 use crate::job::{FileSummary, Progress, Sink, Summary};
 use crate::join::{Joined, Joiner, Names};
 use crate::lane::{Lane, LaneOutput, MediaPacket};
@@ -15,44 +13,15 @@ use crate::media::Numbered;
 use crate::signalling::{Output, Signalling};
 use crate::transport::{GROUP, Transport};
 use crate::unread::Unread;
+use core::ops::ControlFlow;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use trunkline_capture::{Batch, FileSource, Packet};
-use trunkline_wire::rtcp::Packets;
-use trunkline_wire::{Datagram, Decoded, Layer};
-
-trunkline_kit::counters! {
-    /// What decoding counts.
-    pub struct DecodeCounters {
-        /// packets looked at
-        packets: "trunkline_calls_packets_total",
-        /// UDP datagrams
-        udp: "trunkline_calls_udp_packets_total",
-        /// TCP segments
-        tcp: "trunkline_calls_tcp_packets_total",
-        /// SCTP packets
-        sctp: "trunkline_calls_sctp_packets_total",
-        /// fragments of IP datagrams
-        fragments: "trunkline_calls_fragments_total",
-        /// RTCP packets (each of a compound)
-        rtcp: "trunkline_calls_rtcp_packets_total",
-        /// packets of other protocols
-        other: "trunkline_calls_other_packets_total",
-        /// packets whose link or inner protocol is not known
-        unknown: "trunkline_calls_unknown_packets_total",
-        /// packets with a broken link header
-        malformed_link: "trunkline_calls_malformed_link_total",
-        /// packets with a broken shim header (VLAN, MPLS, PPPoE)
-        malformed_shim: "trunkline_calls_malformed_shim_total",
-        /// packets with a broken network header
-        malformed_network: "trunkline_calls_malformed_network_total",
-        /// packets with a broken tunnel header
-        malformed_tunnel: "trunkline_calls_malformed_tunnel_total",
-        /// packets with a broken transport header
-        malformed_transport: "trunkline_calls_malformed_transport_total",
-    }
-}
+use trunkline_capture::FileSource;
+use trunkline_lane::class::{lane_of, payload};
+use trunkline_lane::files::{FileBatch, FileReader};
+use trunkline_lane::{DecodeCounters, LaneJob, PacketClass, SeenPacket};
+use trunkline_wire::{Datagram, Decoded};
 
 #[derive(Clone, Copy)]
 struct MediaItem {
@@ -60,21 +29,23 @@ struct MediaItem {
     datagram: Datagram,
 }
 
+/// A batch's packets by what they are for. As a job of the lane engine it sorts them.
+#[derive(Default)]
+struct Sorted {
+    signalling: Vec<(u32, Decoded)>,
+    /// By lane.
+    media: Vec<Vec<MediaItem>>,
+    /// For every lane.
+    rtcp: Vec<MediaItem>,
+    unread: Unread,
+}
+
 /// A batch with what decoding made of it.
 #[derive(Default)]
 struct Work {
-    batch: Batch,
-    signalling: Vec<(u32, Decoded)>,
-    media: Vec<Vec<MediaItem>>,
-    rtcp: Vec<MediaItem>,
+    read: FileBatch,
+    sorted: Sorted,
     counters: DecodeCounters,
-    unread: Unread,
-    /// What is to be taken off the times of its first packets, and where that changes.
-    offset_ns: i64,
-    leaps: Vec<Leap>,
-    /// The latest time of the input up to here.
-    now_ns: i64,
-    last: bool,
 }
 
 /// A batch on its way, with what later steps add.
@@ -107,21 +78,16 @@ enum Task {
     Exit,
 }
 
-struct Reader<'a> {
-    source: FileSource,
-    clock: Watch,
-    tap: Option<Tap<'a>>,
+/// Where packets come from. `before` are jobs that see every packet before calls does, in order of capture.
+struct Reader<J> {
+    files: FileReader,
+    before: Option<J>,
 }
 
-/// Sees every packet in order, with what it turned out to be, before anything is made of it; it may set where the
-/// packet's record lies (`file` and `offset`), as a recorder does, and says whether anything is made of it at all. Then
-/// decoding is one batch after the other.
-pub type Tap<'a> = Box<dyn FnMut(&mut Packet, &[u8], &Decoded, Class) -> bool + Send + 'a>;
-
-/// The reading of some files.
-pub struct Pipeline<'a> {
+/// The reading of some files, with the lane's jobs `J` before calls.
+pub struct Pipeline<'a, J> {
     threads: usize,
-    reader: Mutex<Reader<'a>>,
+    reader: Mutex<Reader<J>>,
     transport: Mutex<Transport<Signalling>>,
     joiner: Mutex<Joiner<'a>>,
     state: Mutex<State>,
@@ -130,11 +96,14 @@ pub struct Pipeline<'a> {
     progress: &'a Progress,
 }
 
-impl<'a> Pipeline<'a> {
-    /// A pipeline of `threads` lanes; `names` are the files' names for the rows.
+impl<'a, J: LaneJob + Send> Pipeline<'a, J> {
+    /// A pipeline of `threads` lanes; `names` are those of what packets have as their file, for the rows. Jobs `before`
+    /// calls may set where a packet's record lies, and whether anything is made of it at all; with them decoding is one
+    /// batch after the other.
     pub fn new(
         source: FileSource,
-        names: Vec<String>,
+        names: Arc<dyn Names>,
+        before: Option<J>,
         threads: usize,
         sink: &'a mut dyn Sink,
         progress: &'a Progress,
@@ -143,9 +112,9 @@ impl<'a> Pipeline<'a> {
         progress.octets_total.store(source.octets_total(), Ordering::Relaxed);
         Pipeline {
             threads,
-            reader: Mutex::new(Reader { source, clock: Watch::default(), tap: None }),
+            reader: Mutex::new(Reader { files: FileReader::new(source), before }),
             transport: Mutex::new(Transport::default()),
-            joiner: Mutex::new(Joiner::new(Arc::new(names), sink)),
+            joiner: Mutex::new(Joiner::new(names, sink)),
             state: Mutex::new(State {
                 in_flight: VecDeque::new(),
                 base: 0,
@@ -162,13 +131,6 @@ impl<'a> Pipeline<'a> {
             pool: Mutex::new(Vec::new()),
             progress,
         }
-    }
-
-    /// The same, with a tap on the way of the packets; `names` are then those of what the tap sets as their file.
-    pub fn tapped(self, tap: Tap<'a>, names: Arc<dyn Names>) -> Self {
-        self.reader.lock().unwrap_or_else(PoisonError::into_inner).tap = Some(tap);
-        self.joiner.lock().unwrap_or_else(PoisonError::into_inner).rename(names);
-        self
     }
 
     /// Reads to the end.
@@ -227,29 +189,23 @@ impl<'a> Pipeline<'a> {
         let mut is_decoded = false;
         let slot = {
             let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-            let more = !self.progress.stop.load(Ordering::Relaxed) && reader.source.fill(&mut work.batch);
-            if !more {
-                work.batch.clear();
-            }
-            work.last = !more;
-            reader.look_at_clock(&mut work);
-            if let Some(tap) = &mut reader.tap {
-                work.decode(self.threads, |packet, octets, decoded, class| tap(packet, octets, decoded, class));
+            reader.files.fill(&mut work.read, self.progress.stop.load(Ordering::Relaxed));
+            if let Some(before) = &mut reader.before {
+                work.decode(self.threads, before);
                 is_decoded = true;
             }
-            self.progress.octets.store(reader.source.octets_read(), Ordering::Relaxed);
-            self.progress.packets.fetch_add(work.batch.packets.len() as u64, Ordering::Relaxed);
+            self.progress.octets.store(reader.files.source().octets_read(), Ordering::Relaxed);
+            self.progress.packets.fetch_add(work.read.batch.packets.len() as u64, Ordering::Relaxed);
             let mut state = self.lock();
             state.in_flight.push_back(None);
             state.reading = false;
-            state.ended = work.last;
+            state.ended = work.read.is_last;
             state.base + state.in_flight.len() as u64 - 1
         };
         self.wake.notify_all();
         if !is_decoded {
-            work.decode(self.threads, |_, _, _, _| true);
+            work.decode(self.threads, &mut ());
         }
-        work.steady();
         let lanes = Mutex::new((0..self.threads).map(|_| None).collect());
         let in_flight = Arc::new(InFlight { work, signalled: OnceLock::new(), lanes });
         self.change(|state| {
@@ -263,17 +219,17 @@ impl<'a> Pipeline<'a> {
     fn signal(&self, batch: &InFlight) {
         let work = &batch.work;
         let mut transport = self.transport.lock().unwrap_or_else(PoisonError::into_inner);
-        transport.taker_mut().learn(&work.leaps);
-        for some in work.signalling.chunks(GROUP) {
+        transport.taker_mut().learn(&work.read.leaps);
+        for some in work.sorted.signalling.chunks(GROUP) {
             transport.packets(some.iter().map(|(packet, decoded)| {
-                let packet = &work.batch.packets[*packet as usize];
-                (packet, decoded, work.batch.octets_of(packet))
+                let packet = &work.read.batch.packets[*packet as usize];
+                (packet, decoded, work.read.batch.octets_of(packet))
             }));
         }
-        if work.last {
+        if work.read.is_last {
             transport.finish()
         } else {
-            transport.tick(work.now_ns)
+            transport.tick(work.read.now_ns)
         }
         let mut output = transport.poll();
         let notices = core::mem::take(&mut output.notices);
@@ -287,12 +243,12 @@ impl<'a> Pipeline<'a> {
 
     fn lane(&self, me: usize, lane: &mut Lane, batch: &InFlight) {
         let notices = batch.signalled.get().map_or(&[][..], |(notices, _)| notices);
-        lane.learn(&batch.work.leaps);
+        lane.learn(&batch.work.read.leaps);
         batch.work.media(me, self.threads, lane, notices);
-        if batch.work.last {
+        if batch.work.read.is_last {
             lane.finish()
         } else {
-            lane.tick(batch.work.now_ns)
+            lane.tick(batch.work.read.now_ns)
         }
         batch.lanes.lock().unwrap_or_else(PoisonError::into_inner)[me] = Some(lane.poll());
         self.change(|state| state.next_lane[me] += 1);
@@ -306,13 +262,13 @@ impl<'a> Pipeline<'a> {
             .map(|(_, output)| core::mem::take(&mut *output.lock().unwrap_or_else(PoisonError::into_inner)));
         let lanes = core::mem::take(&mut *batch.lanes.lock().unwrap_or_else(PoisonError::into_inner));
         joiner.counters.add(&batch.work.counters);
-        joiner.unread(&batch.work.unread);
+        joiner.unread(&batch.work.sorted.unread);
         let joined = Joined {
             output: output.unwrap_or_default(),
             lanes: lanes.into_iter().flatten().collect(),
-            losses: &batch.work.batch.losses,
-            now_ns: batch.work.now_ns,
-            last: batch.work.last,
+            losses: &batch.work.read.batch.losses,
+            now_ns: batch.work.read.now_ns,
+            last: batch.work.read.is_last,
         };
         let result = joiner.join(joined);
         self.progress.calls.store(joiner.calls, Ordering::Relaxed);
@@ -339,11 +295,10 @@ impl<'a> Pipeline<'a> {
         let mut lanes = crate::lane::LaneCounters::default();
         state.lanes_done.iter().for_each(|l| lanes.add(l));
         let signalling = transport.signalling();
-        let files: Vec<FileSummary> = reader.source.files().iter().map(file_summary).collect();
+        let files: Vec<FileSummary> = reader.files.source().files().iter().map(file_summary).collect();
         let first = files.iter().filter_map(|f| f.first_ns).min();
         let last = files.iter().filter_map(|f| f.last_ns).max();
-        let mut counters = reader.source.counters().list();
-        counters.extend(reader.clock.counters.list());
+        let mut counters = reader.files.counters();
         counters.extend(joiner.counters.list());
         counters.extend(joiner.tap().list());
         counters.extend(transport.counters());
@@ -372,9 +327,9 @@ impl<'a> Pipeline<'a> {
     }
 }
 
-struct Alarm<'p, 'a>(&'p Pipeline<'a>);
+struct Alarm<'p, 'a, J: LaneJob + Send>(&'p Pipeline<'a, J>);
 
-impl Drop for Alarm<'_, '_> {
+impl<J: LaneJob + Send> Drop for Alarm<'_, '_, J> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.change(|state| state.error = Some("a thread failed; this is a defect of Trunkline".to_owned()));
@@ -426,83 +381,55 @@ impl State {
     }
 }
 
-impl Reader<'_> {
-    /// Looks for leaps of the packets' time; to judge one, more of the input may come into the batch.
-    fn look_at_clock(&mut self, work: &mut Work) {
-        let mut next = Batch::default();
-        work.offset_ns = self.clock.offset_ns();
-        let source = &mut self.source;
-        work.leaps = self.clock.look(&mut work.batch, &mut |batch| {
-            let is_more = source.fill(&mut next);
-            next.packets.iter().for_each(|packet| batch.push(*packet, next.octets_of(packet)));
-            batch.losses.append(&mut next.losses);
-            is_more
-        });
-        work.now_ns = self.clock.now_ns();
-    }
-}
-
-impl Work {
-    /// Sets all times to steady time, which leaves out what the clock leapt.
-    fn steady(&mut self) {
-        let mut offset_ns = self.offset_ns;
-        if offset_ns == 0 && self.leaps.is_empty() {
-            return;
-        }
-        let mut leaps = self.leaps.iter().peekable();
-        for packet in &mut self.batch.packets {
-            while let Some(leap) = leaps.next_if(|leap| leap.number <= packet.number) {
-                offset_ns = leap.offset_ns;
-            }
-            packet.at_ns = packet.at_ns.saturating_sub(offset_ns);
-        }
-    }
-
-    /// Decodes the batch's packets and sorts them by what they are for.
-    fn decode(&mut self, lanes: usize, mut tap: impl FnMut(&mut Packet, &[u8], &Decoded, Class) -> bool) {
+impl Sorted {
+    fn clear(&mut self, lanes: usize) {
         self.signalling.clear();
         self.rtcp.clear();
         self.media.resize_with(lanes, Vec::new);
         self.media.iter_mut().for_each(Vec::clear);
         self.unread.clear();
-        self.counters = DecodeCounters { packets: self.batch.packets.len() as u64, ..DecodeCounters::default() };
-        for at in 0..self.batch.packets.len() {
-            let mut packet = self.batch.packets[at];
-            let octets = self.batch.octets_of(&packet);
-            let decoded = trunkline_wire::decode(packet.link, octets);
-            self.counters.see(&decoded);
-            let class = classify(&decoded, octets);
-            let seen = packet;
-            if !tap(&mut packet, octets, &decoded, class) {
-                continue;
+    }
+}
+
+impl LaneJob for Sorted {
+    #[inline]
+    fn take(&mut self, seen: &mut SeenPacket<'_>) -> ControlFlow<()> {
+        let packet = seen.at;
+        let aside = self.unread.see(seen.packet, seen.class, seen.decoded, seen.octets);
+        match (seen.class, seen.decoded) {
+            (PacketClass::Rtp, Decoded::Udp(datagram)) => {
+                let lane = lane_of(datagram, self.media.len());
+                self.media[lane].push(MediaItem { packet, datagram: *datagram });
             }
-            let aside = self.unread.see(&seen, class, &decoded, octets);
-            match (class, decoded) {
-                (Class::Rtp, Decoded::Udp(datagram)) => {
-                    self.media[lane_of(&datagram, lanes)].push(MediaItem { packet: at as u32, datagram });
-                }
-                (Class::Rtcp, Decoded::Udp(datagram)) => {
-                    // Here, because every lane gets it.
-                    self.counters.rtcp += Packets::new(crate::classify::payload(&datagram, octets)).count() as u64;
-                    self.rtcp.push(MediaItem { packet: at as u32, datagram });
-                }
-                (Class::Signalling, decoded) | (_, decoded @ Decoded::Icmp(_)) => {
-                    self.signalling.push((at as u32, decoded));
-                }
-                (Class::OtherUdp, Decoded::Udp(datagram)) if aside => {
-                    self.media[lane_of(&datagram, lanes)].push(MediaItem { packet: at as u32, datagram });
-                }
-                _ => {}
+            // Every lane gets it.
+            (PacketClass::Rtcp, Decoded::Udp(datagram)) => {
+                self.rtcp.push(MediaItem { packet, datagram: *datagram });
             }
-            self.batch.packets[at] = packet;
+            (PacketClass::Signalling, decoded) | (_, decoded @ Decoded::Icmp(_)) => {
+                self.signalling.push((packet, *decoded));
+            }
+            (PacketClass::OtherUdp, Decoded::Udp(datagram)) if aside => {
+                let lane = lane_of(datagram, self.media.len());
+                self.media[lane].push(MediaItem { packet, datagram: *datagram });
+            }
+            _ => {}
         }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Work {
+    /// Decodes the batch's packets, passes them to the jobs `before`, and sorts them by what they are for.
+    fn decode<J: LaneJob>(&mut self, lanes: usize, before: &mut J) {
+        self.sorted.clear(lanes);
+        self.counters = self.read.walk(&mut (before, &mut self.sorted));
     }
 
     /// Gives a lane its packets, RTCP and notices in order of capture.
     fn media(&self, me: usize, lanes: usize, lane: &mut Lane, notices: &[Numbered]) {
         let mut notices = Notices { all: notices, next: 0, me, lanes };
-        let mut rtcp = self.rtcp.iter().peekable();
-        for item in &self.media[me] {
+        let mut rtcp = self.sorted.rtcp.iter().peekable();
+        for item in &self.sorted.media[me] {
             while let Some(report) = rtcp.next_if(|r| r.packet < item.packet) {
                 self.give(report, lane, &mut notices, Lane::rtcp);
             }
@@ -522,9 +449,9 @@ impl Work {
         notices: &mut Notices<'_>,
         take: fn(&mut Lane, &MediaPacket<'_>),
     ) {
-        let packet = &self.batch.packets[item.packet as usize];
+        let packet = &self.read.batch.packets[item.packet as usize];
         notices.give_before(packet.number, lane);
-        let payload = crate::classify::payload(&item.datagram, self.batch.octets_of(packet));
+        let payload = payload(&item.datagram, self.read.batch.octets_of(packet));
         take(
             lane,
             &MediaPacket {
@@ -576,25 +503,5 @@ impl Notices<'_> {
         if n.notice.flow().is_none_or(|flow| lane_of(&flow, self.lanes) == self.me) {
             lane.notice(n.number, &n.notice);
         }
-    }
-}
-
-impl DecodeCounters {
-    #[inline]
-    pub(crate) fn see(&mut self, decoded: &Decoded) {
-        let counter = match decoded {
-            Decoded::Udp(_) => &mut self.udp,
-            Decoded::Tcp(..) => &mut self.tcp,
-            Decoded::Sctp(_) => &mut self.sctp,
-            Decoded::Fragment(_) => &mut self.fragments,
-            Decoded::Other | Decoded::Icmp(_) => &mut self.other,
-            Decoded::Unknown(_) => &mut self.unknown,
-            Decoded::Malformed(Layer::Link) => &mut self.malformed_link,
-            Decoded::Malformed(Layer::Shim) => &mut self.malformed_shim,
-            Decoded::Malformed(Layer::Network) => &mut self.malformed_network,
-            Decoded::Malformed(Layer::Tunnel) => &mut self.malformed_tunnel,
-            Decoded::Malformed(Layer::Transport) => &mut self.malformed_transport,
-        };
-        *counter += 1;
     }
 }

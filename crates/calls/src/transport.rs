@@ -5,7 +5,6 @@ pub(crate) mod framed;
 mod probe;
 mod stream;
 
-use crate::classify::{Class, classify_udp};
 use crate::media::{Notice, Numbered, OfTcp, Reassembled, datagram_between};
 use crate::signalling::{Incoming, Output, Signalling};
 use crate::unread::{self, Protocol, Unread};
@@ -13,6 +12,8 @@ use framed::Framing;
 use stream::Streams;
 use trunkline_capture::Packet;
 use trunkline_kit::counters::Counted;
+use trunkline_lane::PacketClass;
+use trunkline_lane::class::{classify_udp, payload};
 use trunkline_wire::icmp::{self, Unreachable};
 use trunkline_wire::ip_reassembly::Fragments;
 use trunkline_wire::sctp_reassembly::SctpReassembly;
@@ -215,21 +216,21 @@ impl<T: TakeMessages> Transport<T> {
     fn piece<'a>(&mut self, packet: &Packet, decoded: &Decoded, octets: &'a [u8], group: Group<'_, 'a>) {
         match decoded {
             Decoded::Tcp(datagram, tcp) => {
-                let payload = crate::classify::payload(datagram, octets);
+                let payload = payload(datagram, octets);
                 let mut taker = InTurn { octets, group, taker: &mut self.taker };
                 self.streams.segment(packet.at_ns, place(packet), datagram, tcp, payload, &mut taker);
                 self.media_over_tcp(packet, datagram);
             }
             Decoded::Sctp(datagram) => {
                 self.taker.messages(group);
-                self.sctp(packet, datagram, crate::classify::payload(datagram, octets));
+                self.sctp(packet, datagram, payload(datagram, octets));
             }
             Decoded::Fragment(fragment) => {
                 self.taker.messages(group);
                 self.fragment(packet, fragment, octets);
             }
             Decoded::Icmp(datagram) => {
-                if let Some(what) = icmp::unreachable(datagram, crate::classify::payload(datagram, octets)) {
+                if let Some(what) = icmp::unreachable(datagram, payload(datagram, octets)) {
                     InTurn { octets, group, taker: &mut self.taker }.unreachable(packet, &what);
                 }
             }
@@ -277,17 +278,17 @@ impl<T: TakeMessages> Transport<T> {
             let octets = whole.octets.to_vec();
             return self.packet(packet, &decoded, &octets);
         };
-        let payload = crate::classify::payload(datagram, whole.octets);
+        let payload = payload(datagram, whole.octets);
         match classify_udp(payload) {
-            Class::Rtp => self.reassembled.push(reassembled(packet, datagram, payload)),
-            Class::OtherUdp => {
+            PacketClass::Rtp => self.reassembled.push(reassembled(packet, datagram, payload)),
+            PacketClass::OtherUdp => {
                 if self.unread.datagram(packet, datagram, payload) {
                     self.reassembled.push(reassembled(packet, datagram, payload));
                 }
             }
-            Class::Rtcp => self.counters.rtcp_fragmented += 1,
-            Class::Signalling => self.taker.handle(&in_datagram(packet, datagram, whole.octets)),
-            Class::Other => {}
+            PacketClass::Rtcp => self.counters.rtcp_fragmented += 1,
+            PacketClass::Signalling => self.taker.handle(&in_datagram(packet, datagram, whole.octets)),
+            PacketClass::Other => {}
         }
     }
 
@@ -376,7 +377,7 @@ fn place(packet: &Packet) -> Place {
 /// The message that a whole datagram may be.
 fn in_datagram<'a>(packet: &Packet, datagram: &Datagram, octets: &'a [u8]) -> Incoming<'a> {
     let cut = datagram.payload_captured < datagram.payload_wire;
-    incoming(packet, datagram.from(), datagram.to(), false, cut, crate::classify::payload(datagram, octets))
+    incoming(packet, datagram.from(), datagram.to(), false, cut, payload(datagram, octets))
 }
 
 fn incoming<'a>(

@@ -10,9 +10,10 @@ mod protocol;
 mod segment;
 pub(crate) mod stun;
 
-use crate::classify::{Class, payload};
 pub use protocol::Protocol;
 use trunkline_capture::Packet;
+use trunkline_lane::PacketClass;
+use trunkline_lane::class::payload;
 use trunkline_wire::{Datagram, Decoded, Endpoint};
 
 /// Packets that look like RTP without a stream are worth a word from this number on: half a second of speech.
@@ -78,10 +79,10 @@ impl Unread {
     /// Looks at a packet that `class` was found for. Whether a lane wants it although it is no RTP: media is inside, or
     /// it says something about media.
     #[inline]
-    pub fn see(&mut self, packet: &Packet, class: Class, decoded: &Decoded, octets: &[u8]) -> bool {
+    pub fn see(&mut self, packet: &Packet, class: PacketClass, decoded: &Decoded, octets: &[u8]) -> bool {
         let is_read = match (class, decoded) {
-            (Class::Rtp, Decoded::Udp(datagram)) => !on_iax2(datagram),
-            (Class::OtherUdp, _) | (_, Decoded::Tcp(..) | Decoded::Sctp(_)) => false,
+            (PacketClass::Rtp, Decoded::Udp(datagram)) => !on_iax2(datagram),
+            (PacketClass::OtherUdp, _) | (_, Decoded::Tcp(..) | Decoded::Sctp(_)) => false,
             _ => true,
         };
         (!is_read || packet.captured < packet.wire) && self.look(packet, class, decoded, octets)
@@ -89,14 +90,16 @@ impl Unread {
 
     /// The same of a packet of which more has to be asked.
     #[inline(never)]
-    fn look(&mut self, packet: &Packet, class: Class, decoded: &Decoded, octets: &[u8]) -> bool {
+    fn look(&mut self, packet: &Packet, class: PacketClass, decoded: &Decoded, octets: &[u8]) -> bool {
         if packet.captured < packet.wire {
             self.cut += 1;
             self.cut_to = self.cut_to.max(packet.captured);
         }
         match (class, decoded) {
-            (Class::Rtp, Decoded::Udp(datagram)) if on_iax2(datagram) => self.maybe_iax2(packet, datagram, octets),
-            (Class::OtherUdp, Decoded::Udp(datagram)) => {
+            (PacketClass::Rtp, Decoded::Udp(datagram)) if on_iax2(datagram) => {
+                self.maybe_iax2(packet, datagram, octets)
+            }
+            (PacketClass::OtherUdp, Decoded::Udp(datagram)) => {
                 return self.datagram(packet, datagram, payload(datagram, octets));
             }
             (_, Decoded::Tcp(datagram, _)) if datagram.payload_captured > 0 => {

@@ -4,10 +4,12 @@ use crate::class::Class;
 use crate::index::{Builder, BuilderCounters, FileMark};
 use crate::names::{Segments, segment_name};
 use crate::rules::{Rules, RulesInForce};
+use core::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use trunkline_capture::{CaptureLoss, LossPlace, Packet};
 use trunkline_kit::counters::Counted;
+use trunkline_lane::{LaneJob, NOT_RECORDED, SeenPacket};
 use trunkline_spool::{Dropped, Extra, Place, Writer};
 use trunkline_wire::Decoded;
 use trunkline_wire::pcapng::emit;
@@ -308,6 +310,29 @@ impl LaneLog {
     /// Packets that were refused since the last call, one report for each class and place.
     pub fn not_recorded(&mut self) -> Vec<NotRecorded> {
         core::mem::take(&mut self.not_recorded)
+    }
+}
+
+/// Records each packet that it takes, and says where: jobs behind it name that place in rows.
+impl LaneJob for LaneLog {
+    #[inline]
+    fn take(&mut self, seen: &mut SeenPacket<'_>) -> ControlFlow<()> {
+        let class = Class::of_packet(seen.class, seen.decoded);
+        let recorded = self.packet(seen.packet, seen.octets, seen.decoded, class);
+        seen.recorded_at(recorded.map_or((NOT_RECORDED, 0), |recorded| (recorded.segment, recorded.offset)));
+        ControlFlow::Continue(())
+    }
+
+    fn lost(&mut self, loss: &CaptureLoss) {
+        LaneLog::lost(self, loss);
+    }
+
+    fn tick(&mut self, now_ns: i64) {
+        LaneLog::tick(self, now_ns);
+    }
+
+    fn finish(&mut self) {
+        LaneLog::finish(self);
     }
 }
 

@@ -15,7 +15,7 @@ pub struct Bar {
 
 impl Bar {
     /// With nothing done.
-    pub fn new() -> Self {
+    pub fn start() -> Self {
         let bar = || {
             let bar = ProgressBar::new(0);
             let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");

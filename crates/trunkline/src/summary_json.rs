@@ -1,9 +1,9 @@
 //! The last line of `read --json`: what was read, in all.
 
 use crate::selection::Selection;
-use trunkline_calls::clock::Leap;
 use trunkline_calls::job::{FileSummary, Summary};
 use trunkline_calls::unread::{Protocol, Row};
+use trunkline_lane::clock::Leap;
 use trunkline_store::json::{self, Object};
 
 /// Appends `{"summary": {...}}`; reading was stopped, or the store refused rows.

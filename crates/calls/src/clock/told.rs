@@ -1,48 +1,8 @@
-//! Leaps in words: for a call's notes and for who asks what was read.
+//! Leaps in words, for a call's notes.
 
-use super::{Kind, Leap, Timeline};
-use crate::verdict::counted;
-use trunkline_store::checked::{CLOCK, CLOCK_SET};
-
-/// How long something is, as people say it: `3,600.00 s` would be read twice.
-fn length(ns: i64) -> String {
-    let seconds = ns.unsigned_abs() as f64 / 1e9;
-    match seconds {
-        s if s < 120.0 => format!("{s:.2} s"),
-        s => {
-            let whole = s.round() as u64;
-            let (days, hours, minutes) = (whole / 86_400, whole / 3600 % 24, whole / 60 % 60);
-            let days = if days > 0 { format!("{days} d ") } else { String::new() };
-            format!("{days}{hours}:{minutes:02}:{:02} h", whole % 60)
-        }
-    }
-}
-
-impl Leap {
-    /// What happened, without when.
-    pub fn what(&self) -> String {
-        let way = if self.by_ns < 0 { "back" } else { "forward" };
-        let by = length(self.by_ns);
-        match self.kind {
-            Kind::Set => format!("{}{way} by {by}", CLOCK_SET.trim_start()),
-            Kind::Disorder => format!("goes {way} by {by}: parts of the capture are in the wrong order"),
-            Kind::Unclear if self.by_ns < 0 => format!("goes {way} by {by}, was set or parts are in the wrong order"),
-            Kind::Unclear => format!("goes {way} by {by} again"),
-        }
-    }
-
-    /// Why, and how sure that is.
-    pub fn why(&self) -> String {
-        let senders = counted(self.senders.into(), "sender");
-        match self.kind {
-            Kind::Set if self.senders == 0 => "certain: a clock beside it, which nobody sets, went on".to_owned(),
-            Kind::Set if self.is_sure => format!("certain: RTP of {senders} went on without a pause"),
-            Kind::Set => format!("likely: RTP of {senders} went on without a pause"),
-            Kind::Disorder => "certain: the numbers and timestamps of RTP go back with it".to_owned(),
-            Kind::Unclear => "cannot tell which: no RTP goes on across it".to_owned(),
-        }
-    }
-}
+use super::Timeline;
+use trunkline_lane::clock::Leap;
+use trunkline_store::checked::CLOCK;
 
 impl Timeline {
     /// What the clock did within a time, in words for a note of a call that began at `start_ns`.
@@ -52,5 +12,33 @@ impl Timeline {
             format!("{CLOCK} {} {after:.1} s after the start of the call ({})", leap.what(), leap.why())
         };
         self.within(start_ns, until_ns).map(note).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trunkline_lane::clock::Kind;
+    use trunkline_store::checked::CLOCK_SET;
+
+    /// Notes are read again by what they begin with.
+    #[test]
+    fn a_note_of_a_clock_that_was_set_says_so_in_the_words_that_are_looked_for() {
+        let leap = Leap {
+            number: 1,
+            files: None,
+            before_ns: 0,
+            at_ns: 2_000_000_000,
+            by_ns: -3_000_000_000,
+            offset_ns: -3_000_000_000,
+            kind: Kind::Set,
+            senders: 2,
+            is_sure: true,
+        };
+        let mut timeline = Timeline::default();
+        timeline.learn(&[leap, Leap { kind: Kind::Unclear, ..leap }]);
+        let notes = timeline.notes(0, 5_000_000_000);
+        assert!(notes[0].starts_with(&format!("{CLOCK}{CLOCK_SET}back by 3.00 s")), "{notes:?}");
+        assert!(!notes[1].starts_with(&format!("{CLOCK}{CLOCK_SET}")), "{notes:?}");
     }
 }

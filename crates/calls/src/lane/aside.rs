@@ -8,7 +8,6 @@ use super::over_tcp;
 use super::strays::{Stray, Strays};
 use super::turn::{self, Inside, TURN_FLOWS_MAX, Turn};
 use super::{Begun, Carried, Carrier, Finished, Key, Lane, MediaPacket, Shared, Tracked, reports, stream_id};
-use crate::classify::flow_slot;
 use crate::ledger::InTurn;
 use crate::limits::PAUSE_NS;
 use crate::media::{self, Notice, Serial, ice_name};
@@ -19,6 +18,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 use trunkline_kit::Id;
 use trunkline_kit::hash::{fnv1a, fnv1a_on};
+use trunkline_lane::class::flow_slot;
 use trunkline_store::row::Direction;
 use trunkline_wire::{Datagram, Endpoint, rtcp, rtp};
 

@@ -10,8 +10,8 @@
 //! (RFC 8843). The lane of a flow follows from its place, so that what is found does not depend on the number of lanes.
 
 use super::MediaPacket;
-use crate::classify::CANDIDATE_SLOTS;
 use crate::limits::{CANDIDATE_PACKETS, SECOND_NS};
+use trunkline_lane::class::CANDIDATE_SLOTS;
 use trunkline_wire::rtp;
 
 /// Octets of payload that are kept with a packet under observation: enough for RFC 4733 events.

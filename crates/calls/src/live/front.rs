@@ -1,17 +1,20 @@
 //! A lane's front: sorts batches as they come, and follows their RTP when the signalling up to then is known.
 
 use super::{Epoch, Item, Report, Told, What};
-use crate::classify::{Class, classify, payload};
-use crate::clock::Leap;
 use crate::lane::{Lane, LaneOutput, MediaPacket};
+use crate::ledger::file_of_lane;
 use crate::media::{Notice, Numbered, Reassembled};
 use crate::signalling::Incoming;
 use crate::transport::{TakeMessages, Transport};
 use crate::unread::Unread;
 use core::iter::Peekable;
+use core::ops::ControlFlow;
 use std::collections::VecDeque;
 use trunkline_capture::{Batch, CaptureLoss, Packet};
 use trunkline_kit::counters::Counted;
+use trunkline_lane::class::payload;
+use trunkline_lane::clock::Leap;
+use trunkline_lane::{DecodeCounters, LaneJob, PacketClass, SeenPacket};
 use trunkline_wire::icmp::Unreachable;
 use trunkline_wire::{Datagram, Decoded, sip};
 
@@ -35,9 +38,11 @@ struct Held {
     next: usize,
 }
 
-/// One lane of a live capture.
+/// One lane of a live capture, a job of the lane engine.
 pub struct Front {
     lane: Lane,
+    /// RTP of the batch that is being taken.
+    media: Vec<(u32, Datagram)>,
     transport: Transport<Collector>,
     held: VecDeque<Held>,
     spare: Spare,
@@ -70,56 +75,13 @@ impl Front {
             Transport::of(Collector { told: Told { lane, until_ns: i64::MIN, ..Told::default() }, dropped: 0 });
         Front {
             lane: Lane::default(),
+            media: Vec::new(),
             transport,
             held: VecDeque::new(),
             spare: Spare::default(),
             is_mine,
             unread: Unread::default(),
             counters: FrontCounters::default(),
-        }
-    }
-
-    /// An empty batch for the source to fill; its memory was used before where that is possible.
-    pub fn spare(&mut self) -> Batch {
-        self.spare.batches.pop().unwrap_or_default()
-    }
-
-    /// Takes a batch. `each` sees every packet with what it turned out to be, before it is looked at further: it may
-    /// set where the packet's record lies.
-    pub fn take(&mut self, mut batch: Batch, mut each: impl FnMut(&mut Packet, &[u8], &Decoded, Class)) {
-        let mut media = self.spare.media.pop().unwrap_or_default();
-        for at in 0..batch.packets.len() {
-            let mut packet = batch.packets[at];
-            let octets = batch.octets_of(&packet);
-            let decoded = trunkline_wire::decode(packet.link, octets);
-            let class = classify(&decoded, octets);
-            each(&mut packet, octets, &decoded, class);
-            let aside = self.unread.see(&packet, class, &decoded, octets);
-            let told = &mut self.transport.taker_mut().told;
-            told.until_ns = told.until_ns.max(packet.at_ns);
-            told.counters.packets += 1;
-            told.counters.see(&decoded);
-            match (class, &decoded) {
-                (Class::Rtp, Decoded::Udp(datagram)) => media.push((at as u32, *datagram)),
-                (Class::OtherUdp, Decoded::Udp(datagram)) if aside => media.push((at as u32, *datagram)),
-                (Class::Rtcp, Decoded::Udp(datagram)) => {
-                    let octets = payload(datagram, octets);
-                    told.counters.rtcp += trunkline_wire::rtcp::Packets::new(octets).count() as u64;
-                    told.push(item(&packet, What::Rtcp(*datagram)), octets);
-                }
-                (Class::Signalling, decoded) | (_, decoded @ Decoded::Icmp(_)) => {
-                    self.transport.packet(&packet, decoded, octets);
-                    self.tell_reassembled();
-                }
-                _ => {}
-            }
-            batch.packets[at] = packet;
-        }
-        self.lost(core::mem::take(&mut batch.losses));
-        if media.is_empty() {
-            self.spare.keep(batch, media);
-        } else {
-            self.held.push_back(Held { batch, media, next: 0 });
         }
     }
 
@@ -134,19 +96,13 @@ impl Front {
         }
     }
 
-    /// Takes a batch back that the source had nothing for, but perhaps losses.
-    pub fn keep(&mut self, mut batch: Batch) {
-        self.lost(core::mem::take(&mut batch.losses));
-        self.spare.keep(batch, Vec::new());
-    }
-
-    /// Says that packets were lost.
-    pub fn lost(&mut self, losses: Vec<CaptureLoss>) {
+    /// Says that packets were lost, wherever that was.
+    pub fn lost_elsewhere(&mut self, losses: Vec<CaptureLoss>) {
         self.transport.taker_mut().told.losses.extend(losses);
     }
 
-    /// Is told that the clock was set. From then on the times of packets are steady time: `each` of [`Front::take`]
-    /// sets them. Steps are counted from 1, and the owner hears of each from whichever lane tells it first.
+    /// Is told that the clock was set; the packets that it takes have steady time all the while. Steps are counted from
+    /// 1, and the owner hears of each from whichever lane tells it first.
     pub fn clock_was_set(&mut self, leap: Leap) {
         self.transport.taker_mut().told.leaps.push(leap);
     }
@@ -225,16 +181,56 @@ impl Front {
     }
 }
 
+impl LaneJob for Front {
+    #[inline]
+    fn take(&mut self, seen: &mut SeenPacket<'_>) -> ControlFlow<()> {
+        let aside = self.unread.see(seen.packet, seen.class, seen.decoded, seen.octets);
+        let told = &mut self.transport.taker_mut().told;
+        told.until_ns = told.until_ns.max(seen.steady_ns);
+        match (seen.class, seen.decoded) {
+            (PacketClass::Rtp, Decoded::Udp(datagram)) => self.media.push((seen.at, *datagram)),
+            (PacketClass::OtherUdp, Decoded::Udp(datagram)) if aside => self.media.push((seen.at, *datagram)),
+            (PacketClass::Rtcp, Decoded::Udp(datagram)) => {
+                told.push(item(&seen.steady(), What::Rtcp(*datagram)), seen.payload(datagram));
+            }
+            (PacketClass::Signalling, decoded) | (_, decoded @ Decoded::Icmp(_)) => {
+                self.transport.packet(&seen.steady(), decoded, seen.octets);
+                self.tell_reassembled();
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// RTP is followed when the signalling up to then is known: until then its batch is held.
+    fn keep(&mut self, batch: Batch, counted: &DecodeCounters) -> Option<Batch> {
+        self.transport.taker_mut().told.counters.add(counted);
+        if self.media.is_empty() {
+            return Some(batch);
+        }
+        let next = self.spare.media.pop().unwrap_or_default();
+        self.held.push_back(Held { batch, media: core::mem::replace(&mut self.media, next), next: 0 });
+        None
+    }
+
+    fn spare(&mut self) -> Option<Batch> {
+        self.spare.batches.pop()
+    }
+
+    /// Rows name the lane as the place of what its source lost.
+    fn lost(&mut self, loss: &CaptureLoss) {
+        let told = &mut self.transport.taker_mut().told;
+        told.losses.push(CaptureLoss { file: file_of_lane(told.lane), ..*loss });
+    }
+}
+
 impl Spare {
     /// A block of a ring goes back to the kernel.
     fn keep(&mut self, mut batch: Batch, mut media: Vec<(u32, Datagram)>) {
         batch.clear();
         media.clear();
         self.batches.push(batch);
-        // A turn without packets brings none, and there are many such turns.
-        if media.capacity() > 0 {
-            self.media.push(media);
-        }
+        self.media.push(media);
     }
 }
 

@@ -2,10 +2,10 @@
 
 use crate::join::{Joined, Joiner};
 use crate::lane::LaneOutput;
-use crate::pipeline::DecodeCounters;
 use crate::signalling::Output;
 use std::collections::VecDeque;
 use trunkline_capture::CaptureLoss;
+use trunkline_lane::DecodeCounters;
 
 /// What the gatherer has joined so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -21,10 +21,10 @@ pub use front::{Front, FrontCounters};
 pub use gather::{Gatherer, Totals};
 pub use owner::{Owned, Owner, OwnerCounters};
 
-use crate::clock::Leap;
 use crate::media::{Numbered, OfTcp};
-use crate::pipeline::DecodeCounters;
 use trunkline_capture::CaptureLoss;
+use trunkline_lane::DecodeCounters;
+use trunkline_lane::clock::Leap;
 use trunkline_wire::icmp::Unreachable;
 use trunkline_wire::{Datagram, Endpoint};
 

@@ -1,13 +1,14 @@
 //! The owner of the signalling: merges what lanes tell by time and makes epochs of it.
 
 use super::{Epoch, Item, Report, Told, What};
-use crate::clock::Leap;
 use crate::media::{Notice, Numbered, Reassembled};
 use crate::signalling::{CallUp, Incoming, Output, Signalling, Standing};
 use crate::transport::GROUP;
 use std::collections::VecDeque;
 use trunkline_capture::CaptureLoss;
 use trunkline_kit::counters::Counted;
+use trunkline_lane::DecodeCounters;
+use trunkline_lane::clock::Leap;
 use trunkline_wire::sip;
 
 trunkline_kit::counters! {
@@ -40,7 +41,7 @@ pub struct Owner {
     /// Steps of the clock that the lanes do not know yet, and the number of the last.
     leaps: Vec<Leap>,
     leaps_told: u64,
-    counts: crate::pipeline::DecodeCounters,
+    counts: DecodeCounters,
     until_ns: i64,
     next: u64,
     ended: bool,
@@ -58,7 +59,7 @@ pub struct Owned {
     /// Losses reported in it.
     pub losses: Vec<CaptureLoss>,
     /// What decoding counted in it.
-    pub counters: crate::pipeline::DecodeCounters,
+    pub counters: DecodeCounters,
 }
 
 impl Owner {

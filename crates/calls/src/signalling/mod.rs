@@ -32,7 +32,7 @@ pub use troubles::{NoAnswer, Refused, Transfer, Troubles};
 pub use unreached::Unreached;
 pub use up::{CallUp, Standing};
 
-use crate::clock::{Leap, Timeline};
+use crate::clock::Timeline;
 use crate::limits::{CALL_IDS_COUNTED_MAX, CALLS_MAX};
 use crate::media::{Notice, Numbered, Serial};
 use call::Call;
@@ -45,6 +45,7 @@ use smallvec::SmallVec;
 use texts::{push_lossy, text};
 use told::Told;
 use transaction::Transactions;
+use trunkline_lane::clock::Leap;
 use trunkline_store::row;
 use trunkline_wire::Endpoint;
 use trunkline_wire::sip::{self, Header, Message, Method, StartLine};

@@ -2,11 +2,11 @@
 
 use super::call::Call;
 use super::{Signalling, Slot};
-use crate::clock::Leap;
 use crate::limits::BEGUN_KEPT_MAX;
 use crate::media::Serial;
 use std::collections::VecDeque;
 use trunkline_kit::Id;
+use trunkline_lane::clock::Leap;
 use trunkline_store::row::CallState;
 use trunkline_wire::Endpoint;
 

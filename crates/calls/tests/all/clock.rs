@@ -6,10 +6,11 @@
 use crate::world::{read_rows, world};
 use std::fs;
 use std::path::{Path, PathBuf};
-use trunkline_calls::classify::{Class, classify};
-use trunkline_calls::clock::{Kind, Leap};
 use trunkline_calls::job::Summary;
 use trunkline_capture::{Batch, FileSource};
+use trunkline_lane::PacketClass;
+use trunkline_lane::class::classify;
+use trunkline_lane::clock::{Kind, Leap};
 use trunkline_sim::settings::Duration;
 use trunkline_sim::{Preset, Settings};
 use trunkline_store::checked::checked;
@@ -232,7 +233,7 @@ fn what_may_be_a_pause_is_a_pause() {
 fn is_rtp_of(octets: &[u8], sender: trunkline_wire::Endpoint) -> bool {
     let decoded = trunkline_wire::decode(1, octets);
     let is_sender = matches!(&decoded, trunkline_wire::Decoded::Udp(datagram) if datagram.from() == sender);
-    is_sender && classify(&decoded, octets) == Class::Rtp
+    is_sender && classify(&decoded, octets) == PacketClass::Rtp
 }
 
 /// A recording that stood still is no clock that was set: time passed, and RTP says so.
@@ -424,7 +425,7 @@ fn leaps_without_end_are_bounded() {
         .map(|(n, (at, o))| (at - (n as i64 / 9 % 2) * HOUR_NS, o.clone()))
         .collect();
     let (_, summary) = case.read(&packets);
-    assert!(summary.leaps.len() <= trunkline_calls::clock::LEAPS_MAX);
+    assert!(summary.leaps.len() <= trunkline_lane::clock::LEAPS_MAX);
     assert!(counted(&summary).iter().sum::<u64>() > 1000);
     assert_eq!(summary.clock_steps(), counted(&summary)[..3].iter().sum::<u64>());
 }

@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use trunkline_calls::classify::lane_of;
-use trunkline_calls::clock::Leap;
 use trunkline_calls::job::{Progress, ReadOptions, Sink, Summary, read};
 use trunkline_calls::join::{Joiner, Names};
 use trunkline_calls::live::{Epoch, Front, Gatherer, Owner};
 use trunkline_calls::unread::{Protocol, Unread};
 use trunkline_capture::{Batch, FileSource, Packet};
+use trunkline_lane::class::lane_of;
+use trunkline_lane::clock::Leap;
+use trunkline_lane::{LaneJob, Origin, walk};
 use trunkline_sim::{Preset, Settings};
 use trunkline_store::row::Rows;
 use trunkline_wire::Decoded;
@@ -67,15 +68,32 @@ fn batch_of(packets: &[(Packet, Vec<u8>)]) -> Batch {
     batch
 }
 
+/// The times of packets where the clock was set, which who captures knows.
+struct Clock<'a> {
+    leaps: &'a [Leap],
+    /// Leaps before the last packet.
+    behind: usize,
+}
+
+impl Origin for Clock<'_> {
+    fn admit(&mut self, packet: &mut Packet) -> i64 {
+        self.behind = self.leaps.partition_point(|leap| leap.number <= packet.number);
+        packet.at_ns - self.behind.checked_sub(1).map_or(0, |at| self.leaps[at].offset_ns)
+    }
+}
+
+/// Gives a front a batch; how many leaps there were before its last packet.
+fn take(front: &mut Front, mut batch: Batch, leaps: &[Leap]) -> usize {
+    let mut clock = Clock { leaps, behind: 0 };
+    let counted = walk(&mut batch, &mut clock, front);
+    front.keep(batch, &counted);
+    clock.behind
+}
+
 /// Drives lanes in a random order, with batches of random size and answers that come late. Where the clock was set, who
 /// captures knows it.
 pub fn live(file: &Path, lanes: usize, seed: u64) -> Rows {
     let leaps = summary_of(file).leaps;
-    let steady = |packet: &mut Packet| {
-        let behind = leaps.partition_point(|leap| leap.number <= packet.number);
-        packet.at_ns -= behind.checked_sub(1).map_or(0, |at| leaps[at].offset_ns);
-        behind
-    };
     let mut random = Random(seed);
     let packets = by_lane(file, lanes);
     let mut sink = Gathered::default();
@@ -93,8 +111,7 @@ pub fn live(file: &Path, lanes: usize, seed: u64) -> Rows {
         let front = &mut fronts[me];
         if next[me] < packets[me].len() {
             let end = (next[me] + 1 + random.below(400) as usize).min(packets[me].len());
-            let mut behind = 0;
-            front.take(batch_of(&packets[me][next[me]..end]), |packet, _, _, _| behind = steady(packet));
+            let behind = take(front, batch_of(&packets[me][next[me]..end]), &leaps);
             for (at, leap) in leaps.iter().enumerate().take(behind).skip(known[me]) {
                 front.clock_was_set(Leap { number: at as u64 + 1, ..*leap });
             }
@@ -218,7 +235,7 @@ fn what_is_not_analysed_is_the_same_live() {
     let mut seen = Unread::default();
     for packets in by_lane(&file, 3) {
         let mut front = Front::new(0, Box::new(|_| true));
-        front.take(batch_of(&packets), |_, _, _, _| {});
+        take(&mut front, batch_of(&packets), &[]);
         seen.add(&front.unread());
     }
     for protocol in Protocol::ALL.into_iter().filter(|p| *p != Protocol::RtpLike) {

@@ -5,9 +5,9 @@ use crate::captures::shared;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use trunkline_calls::classify::classify;
 use trunkline_calls::unread::Unread;
 use trunkline_capture::{Batch, FileSource};
+use trunkline_lane::class::classify;
 
 /// Packets of each name in a file.
 pub fn names(path: &Path) -> BTreeMap<&'static str, u64> {

@@ -76,7 +76,7 @@ fn together(drivers: Vec<Driver<'_>>, start: Instant, plan: &Plan, timeline: &Ti
     let mut all = Tally::default();
     std::thread::scope(|scope| {
         let threads: Vec<_> = drivers.into_iter().map(|mut driver| scope.spawn(move || driver.play(start))).collect();
-        let mut bar = Bar::new();
+        let mut bar = Bar::start();
         while threads.iter().any(|thread| !thread.is_finished()) {
             let done = (start.elapsed().as_millis() as u64).min(plan.run.as_millis() as u64);
             bar.draw(done, plan.run.as_millis() as u64, || timeline.last().map_or_else(String::new, progress));

@@ -4,8 +4,8 @@ use super::super::figure::{self, count, of};
 use super::{Report, name, short};
 use crate::selection::{CALLS_WHOLE_MAX, Selection};
 use crate::terminal::Terminal;
-use trunkline_calls::clock::Leap;
 use trunkline_calls::job::Summary;
+use trunkline_lane::clock::Leap;
 use trunkline_store::checked::CLOCK;
 use trunkline_store::row::Call;
 

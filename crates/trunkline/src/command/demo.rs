@@ -149,7 +149,7 @@ impl Demo {
 
 /// Waits until the world has come to the present, with a bar.
 fn catch_up(stage: &Stage, service: &Service, stop: &Stop) {
-    let (mut bar, begun) = (Bar::new(), Instant::now());
+    let (mut bar, begun) = (Bar::start(), Instant::now());
     while !stop.is_asked() && !service.is_over() {
         let (at_ns, now_ns) = (stage.at_ns(), now_ns());
         if now_ns - at_ns < PRESENT_NS && is_stored(service.view()) {

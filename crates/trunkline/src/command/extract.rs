@@ -74,7 +74,7 @@ impl Extract {
             return listen::serve(address, question, self.json);
         }
         let path = self.write.as_deref().unwrap_or(Path::new("-"));
-        let mut out = ToFile { out: Out::create(path, &files)?, bar: Bar::new() };
+        let mut out = ToFile { out: Out::create(path, &files)?, bar: Bar::start() };
         drop(files);
         let done = question.answer(&mut out);
         out.bar.end();

@@ -2,6 +2,7 @@
 
 mod known;
 mod parts;
+mod recording;
 
 use crate::bar::{Bar, TICK};
 use crate::cli::DataFolder;
@@ -9,7 +10,6 @@ use crate::failure::Failure;
 use crate::output::{Out, stdout};
 use crate::pager::Paged;
 use crate::rights;
-use crate::run::lane;
 use crate::run::service::LiveNames;
 use crate::search;
 use crate::selection::Selection;
@@ -17,8 +17,9 @@ use crate::show::report::{Report, report};
 use crate::show::{figure, table};
 use crate::stop::Stop;
 use crate::terminal::Terminal;
-use known::{Came, Known};
+use known::Known;
 use parts::Parts;
+use recording::Recording;
 use rustix::fs::{FlockOperation, flock};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trunkline_calls::job::{self, Progress, ReadOptions, Sink, Summary};
-use trunkline_calls::pipeline::Tap;
 use trunkline_kit::exit::Exit;
 use trunkline_record::{Recorder, Rules};
 use trunkline_store::row::{Loss, Rows};
@@ -37,8 +37,6 @@ use trunkline_store::{Access, Store, json};
 pub const THREADS_MAX: u16 = 64;
 /// Rows that are written to the store before they are made durable.
 pub const COMMIT_ROWS: usize = 20_000;
-/// Packets between two looks whether the disk keeps up, where packets are recorded.
-const BRAKE_PACKETS: u64 = 1024;
 /// How long the packet log may take to write what is in memory at the end.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(300);
 
@@ -117,28 +115,11 @@ impl Read {
         for note in opened.notes {
             let _ = writeln!(std::io::stderr(), "trunkline: packet log: {note}");
         }
-        let mut known = Known::of(&self.data.path, self.files.len(), recorder.segments()).map_err(|e| failed(&e))?;
-        let mut log = recorder.lane(0, "");
+        let known = Known::of(&self.data.path, self.files.len(), recorder.segments()).map_err(|e| failed(&e))?;
         let names = Arc::new(LiveNames::of_segments(&recorder));
-        let tap: Tap<'_> = Box::new(|packet, octets, decoded, look| {
-            if packet.number % BRAKE_PACKETS == 0 {
-                log.tick(packet.at_ns);
-                wait_for_disk(&recorder);
-            }
-            let came = known.take(packet, octets);
-            match came {
-                Came::Known(place) | Came::Copy(place) => (packet.file, packet.offset) = place,
-                Came::New => {
-                    lane::record(Some(&mut log), packet, octets, decoded, lane::class_of(look, decoded));
-                    if packet.file != lane::NOWHERE {
-                        known.wrote((packet.file, packet.offset));
-                    }
-                }
-            }
-            // Calls are those of the log, in which it is once.
-            !matches!(came, Came::Copy(_))
-        });
-        let read = job::read_tapped(options, sink, progress, tap, names);
+        let mut recording = Recording { recorder: &recorder, known, log: recorder.lane(0, "") };
+        let read = job::read_behind(&mut recording, options, sink, progress, names);
+        let Recording { known, mut log, .. } = recording;
         tell_known(known.found, "in the packet log already");
         tell_known(known.copies, "in another of these captures as well: written and analysed once");
         log.finish();
@@ -249,18 +230,6 @@ fn tell_known(packets: u64, why: &str) {
 /// The row of packets that were not recorded.
 fn loss(((since_ns, at_ns), place, count): ((i64, i64), &str, u64)) -> Loss {
     Loss { since_ns, at_ns, place: place.to_owned(), source: "packet log".to_owned(), count }
-}
-
-/// A file can wait: nothing is dropped because the disk is slower than reading.
-fn wait_for_disk(recorder: &Recorder) {
-    loop {
-        let stats = recorder.stats();
-        let is_writable = stats.volumes.iter().any(|v| v.state.is_usable());
-        if stats.memory.used * 2 < stats.memory.limit || !is_writable {
-            return;
-        }
-        std::thread::park_timeout(Duration::from_millis(1));
-    }
 }
 
 /// Why a file cannot even be opened; none if it can, or is standard input.
@@ -383,7 +352,7 @@ impl Watcher {
 }
 
 fn watch(progress: &Progress, done: &AtomicBool, interrupted: &AtomicBool) {
-    let mut bar = Bar::new();
+    let mut bar = Bar::start();
     let begin = Instant::now();
     while !done.load(Ordering::Relaxed) {
         if interrupted.load(Ordering::Relaxed) {

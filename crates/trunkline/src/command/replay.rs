@@ -79,7 +79,7 @@ impl Replay {
         for _ in 0..self.loops {
             let mut sender = Sender::open(options.clone()).map_err(|e| failed(&e))?;
             let mut source = FileSource::open(&self.files).with_batch_octets(BATCH_OCTETS);
-            let mut bar = Bar::new();
+            let mut bar = Bar::start();
             let mut batch = Batch::default();
             while !stop.is_asked() && source.fill(&mut batch) {
                 sender.send(&batch).map_err(|e| failed(&e))?;

@@ -79,7 +79,7 @@ impl Sim {
             Some(path) => Some(create(path)?),
             None => None,
         };
-        let mut bar = Bar::new();
+        let mut bar = Bar::start();
         let written = trunkline_sim::write(&settings, &mut packets, truth.as_mut(), &mut |over, _| {
             bar.draw(over, settings.calls, || format!("{over} of {}", figure::of(settings.calls, "call", "calls")));
         })

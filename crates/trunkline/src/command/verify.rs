@@ -46,7 +46,7 @@ impl Verify {
         let files =
             files(&self.data.path).map_err(|e| Failure::Failed(format!("{}: {e}", self.data.path.display())))?;
         let total: u64 = files.iter().map(|file| file.octets).sum();
-        let (mut out, mut bar, mut done) = (stdout(), Bar::new(), 0);
+        let (mut out, mut bar, mut done) = (stdout(), Bar::start(), 0);
         let mut counts = [0u64; 4];
         for file in &files {
             bar.draw(done, total, || format!("{} of {}", figure::octets(done), figure::octets(total)));

@@ -4,7 +4,8 @@
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
-use trunkline_calls::classify::{Class, classify, payload};
+use trunkline_lane::PacketClass;
+use trunkline_lane::class::{classify, payload};
 use trunkline_wire::{Address, Datagram, Decoded, decode};
 
 /// Pairs of addresses that are told apart; packets of more are counted and not judged.
@@ -80,8 +81,8 @@ impl Look {
         }
         let decoded = decode(link, octets);
         match classify(&decoded, octets) {
-            Class::Signalling if matches!(decoded, Decoded::Udp(_)) => self.mirror.sip += 1,
-            Class::Rtp | Class::Rtcp => self.mirror.rtp += 1,
+            PacketClass::Signalling if matches!(decoded, Decoded::Udp(_)) => self.mirror.sip += 1,
+            PacketClass::Rtp | PacketClass::Rtcp => self.mirror.rtp += 1,
             _ => {}
         }
         let (datagram, sequence) = match &decoded {

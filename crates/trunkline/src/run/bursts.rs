@@ -5,7 +5,9 @@
 
 pub mod log;
 
+use core::ops::ControlFlow;
 use std::collections::BTreeMap;
+use trunkline_lane::{LaneJob, SeenPacket};
 
 /// Milliseconds that a lane holds until they are taken. Beyond, they are counted and left out.
 pub const BUCKETS_MAX: usize = 4096;
@@ -74,6 +76,18 @@ impl Meter {
     /// The last millisecond is over, too.
     pub fn finish(&mut self) {
         self.turn(self.begins_ns.saturating_add(MS_NS));
+    }
+}
+
+impl LaneJob for Meter {
+    #[inline]
+    fn take(&mut self, seen: &mut SeenPacket<'_>) -> ControlFlow<()> {
+        self.see(seen.packet.at_ns, seen.packet.wire);
+        ControlFlow::Continue(())
+    }
+
+    fn finish(&mut self) {
+        Meter::finish(self);
     }
 }
 

@@ -1,7 +1,6 @@
 //! The threads of a capture that is being analysed: lanes, the owner of the signalling, the gatherer, the store.
 
 use super::bursts::{Bucket, Meter};
-use super::clock::Steps;
 use super::lane::{self, LanePlan, LaneReport, Rings};
 use super::rows::Writing;
 use super::standing::Stands;
@@ -14,11 +13,12 @@ use trunkline_calls::join::{Joiner, Names};
 use trunkline_calls::lane::LaneOutput;
 use trunkline_calls::ledger::file_of_lane;
 use trunkline_calls::live::{Gatherer, Owned, Owner, Totals};
-use trunkline_calls::pipeline::DecodeCounters;
 use trunkline_calls::signalling::CallUp;
 use trunkline_calls::tap::TapCounters;
 use trunkline_capture::{CaptureLoss, LossPlace};
 use trunkline_kit::counters::Counted;
+use trunkline_lane::DecodeCounters;
+use trunkline_lane::clock::Steps;
 use trunkline_spool::Loss;
 
 /// What lanes have told and the owner has not taken, by lane.
@@ -79,7 +79,7 @@ pub struct Shared {
     owner_thread: OnceLock<Thread>,
     gather_thread: OnceLock<Thread>,
     /// Steps of the system's clock.
-    pub steps: Steps,
+    pub steps: Arc<Steps>,
     /// What is not closed, for the checkpoint.
     pub stands: Stands,
 }
@@ -142,7 +142,7 @@ impl Shared {
             gathered: Mutex::default(),
             owner_thread: OnceLock::new(),
             gather_thread: OnceLock::new(),
-            steps: Steps::default(),
+            steps: Arc::default(),
             stands: Stands::default(),
         }
     }

@@ -3,7 +3,6 @@
 pub mod bursts;
 pub mod cards;
 pub mod charging;
-pub mod clock;
 pub mod config;
 mod day_sums;
 pub mod engine;

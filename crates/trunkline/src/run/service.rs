@@ -8,7 +8,7 @@ use super::charging::{cdr_of, charging_node, charging_seat};
 use super::config::{self, Door, Listen, Settings};
 use super::day_sums;
 use super::engine::{Engine, Shared, lost_on_disk};
-use super::lane::{LanePlan, NOWHERE};
+use super::lane::LanePlan;
 use super::metrics::{self, Page, Server};
 use super::only::Only;
 use super::packet_log;
@@ -582,7 +582,7 @@ impl LiveNames {
 
 impl Names for LiveNames {
     fn name(&self, file: u32) -> String {
-        if file == NOWHERE {
+        if file == trunkline_lane::NOT_RECORDED {
             return String::new();
         }
         match lanes_of(file).and_then(|lanes| self.lanes.get(*lanes.start() as usize)) {

@@ -1,6 +1,6 @@
 //! Steps of clocks, as the web has them.
 
-use trunkline_calls::clock::Leap;
+use trunkline_lane::clock::Leap;
 use trunkline_web::sources::ClockStep;
 
 /// A step: in this file or between these two, or of the running capture.

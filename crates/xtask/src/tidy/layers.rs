@@ -8,6 +8,8 @@ use toml::{Table, Value};
 const PURE: &[&str] = &["wire", "audio"];
 /// The only crates that touch kernel, disk or database.
 const ENGINES: &[&str] = &["capture", "commit", "directory", "net", "replica", "rrd", "spool", "store"];
+/// The engine that decodes packets of `capture` and passes them to jobs.
+const LANE: &[&str] = &["lane"];
 /// Core modules without I/O and one thin `job.rs` each.
 const JOBS: &[&str] = &["calls", "flows", "record", "archive", "charge", "cache", "graph", "alert", "link"];
 /// Crates that the tests of each crate may depend on.
@@ -23,11 +25,12 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "sim" => below(&[PURE]),
         "features" => vec!["kit"],
         "web" => below(&[PURE, &["kit", "store", "spool", "ui-embed"]]),
-        "show" => below(&[PURE, &["kit", "store", "calls"]]),
+        "show" => below(&[PURE, LANE, &["kit", "store", "calls"]]),
         "load" => below(&[PURE, &["kit", "charge", "show"]]),
-        "trunkline" => below(&[PURE, ENGINES, JOBS, &["kit", "load", "show", "sim", "web", "ui-embed"]]),
+        "trunkline" => below(&[PURE, ENGINES, LANE, JOBS, &["kit", "load", "show", "sim", "web", "ui-embed"]]),
         name if ENGINES.contains(&name) => below(&[PURE, &["kit"]]),
-        name if JOBS.contains(&name) => below(&[PURE, ENGINES, &["kit"]]),
+        name if LANE.contains(&name) => below(&[PURE, &["kit", "capture"]]),
+        name if JOBS.contains(&name) => below(&[PURE, ENGINES, LANE, &["kit"]]),
         _ => return None,
     })
 }
@@ -126,6 +129,9 @@ mod tests {
     fn jobs_stand_on_engines_and_not_on_each_other() {
         assert!(findings("calls", "[dependencies]\ntrunkline-store.workspace = true").is_empty());
         assert_eq!(findings("calls", "[dependencies]\ntrunkline-flows.workspace = true").len(), 1);
+        assert!(findings("record", "[dependencies]\ntrunkline-lane.workspace = true").is_empty());
+        assert!(findings("lane", "[dependencies]\ntrunkline-capture.workspace = true").is_empty());
+        assert_eq!(findings("lane", "[dependencies]\ntrunkline-record.workspace = true").len(), 1);
         assert_eq!(findings("store", "[dependencies]\ntrunkline-capture.workspace = true").len(), 1);
         assert_eq!(findings("wire", "[dependencies]\ntrunkline-kit.workspace = true").len(), 1);
     }

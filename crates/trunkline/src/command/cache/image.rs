@@ -20,7 +20,7 @@ pub fn claim(path: &Path) -> Result<ImageFile, Failure> {
 /// # Errors
 /// There is a file, and it is none of ours or cannot be taken away.
 pub fn recall(opened: &mut Opened, file: &ImageFile) -> Result<Exit, Failure> {
-    let (began, mut bar, path) = (Instant::now(), Bar::new(), file.path().display());
+    let (began, mut bar, path) = (Instant::now(), Bar::start(), file.path().display());
     let recalled = opened.recall(file, &mut |done, total| bar.draw(done, total, || format!("reading {path}")));
     bar.end();
     let Some(recalled) = recalled.map_err(failure)? else {
@@ -36,7 +36,7 @@ pub fn recall(opened: &mut Opened, file: &ImageFile) -> Result<Exit, Failure> {
 
 /// Writes the items for the next run, and tells it. [`Exit::Degraded`] if they could not be written.
 pub fn save(job: &Job, file: ImageFile) -> Exit {
-    let (began, mut bar, path) = (Instant::now(), Bar::new(), file.path().to_owned());
+    let (began, mut bar, path) = (Instant::now(), Bar::start(), file.path().to_owned());
     let path = path.display();
     let saved = job.save(file, &mut |done, total| bar.draw(done, total, || format!("writing {path}")));
     bar.end();

@@ -97,7 +97,7 @@ impl Compare {
         let (profile, given) = (self.profile.read()?, self.when.read(terminal)?);
         let plan = self.plan.as_deref().map(when::plan).transpose()?;
         let (store, tolerance) = (search::open(&self.data)?, self.tolerance()?);
-        let (bar, stop) = (RefCell::new(Bar::new()), Stop::never());
+        let (bar, stop) = (RefCell::new(Bar::start()), Stop::never());
         let tell = |step: Step, read: u64| {
             if step == Step::Calls {
                 bar.borrow_mut().draw(read, 0, || format!("{read} calls"));

@@ -40,7 +40,7 @@ impl Copy {
     pub fn run(&self) -> Result<Exit, Failure> {
         let (from, to) = (configured::folder(self.place.data()), configured::folder(&self.to));
         let none = |e| Failure::Failed(format!("no charging node has been here ({}: {e})", from.display()));
-        let (total, mut done, mut bar) = (copy::size(&from).map_err(none)?, 0, Bar::new());
+        let (total, mut done, mut bar) = (copy::size(&from).map_err(none)?, 0, Bar::start());
         let copied = copy::copy(&from, &to, |octets| {
             done += octets;
             bar.draw(done, total, || figure::octets(done));

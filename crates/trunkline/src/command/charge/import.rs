@@ -56,7 +56,7 @@ impl Import {
             (Box::new(file), octets)
         };
         let mut control = self.place.node()?;
-        let (mut lines, mut done, mut bar) = (BufReader::new(file), Done::default(), Bar::new());
+        let (mut lines, mut done, mut bar) = (BufReader::new(file), Done::default(), Bar::start());
         let mut line = String::new();
         let read = |lines: &mut BufReader<Box<dyn Read>>, line: &mut String| {
             line.clear();

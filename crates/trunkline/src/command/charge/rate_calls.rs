@@ -94,7 +94,7 @@ impl RateCalls {
         let (by, waiting) = (By::plans(key), Waiting { stop: Stop::never(), tell: &|_, _| {} });
         let failed = |failed| when::failure(&self.data.path, failed);
         let rater = rated::rater(&disk, &damage::witnesses(&self.data.path), &by, &waiting).map_err(failed)?;
-        let (mut out, mut bar, mut count, mut broken) = (stdout(), Bar::new(), 0u64, None);
+        let (mut out, mut bar, mut count, mut broken) = (stdout(), Bar::start(), 0u64, None);
         if self.csv {
             writeln!(out, "{}", CSV.join(","))?;
         }

@@ -65,7 +65,7 @@ impl Try {
         let (folder, span) = (self.place.ledger(), self.span(&Zoned::now())?);
         let disk =
             Folder::beside(&folder).map_err(|e| Failure::Failed(format!("no ledger in {}: {e}", folder.display())))?;
-        let (called, currency, mut bar) = (plan.name.clone(), plan.currency.clone(), Bar::new());
+        let (called, currency, mut bar) = (plan.name.clone(), plan.currency.clone(), Bar::start());
         let tried = ledger::try_out(&disk, plan, span, |read, total| {
             bar.draw(read, total, || format!("{read} entries"));
             true

@@ -14,7 +14,7 @@ use trunkline_record::job::index_file::{FileAt, make_of_file, places, write};
 
 /// Makes the indexes.
 pub fn run(files: &[PathBuf], data: &DataFolder, json: bool) -> Result<Exit, Failure> {
-    let (mut out, mut bar, mut bad) = (stdout(), Bar::new(), false);
+    let (mut out, mut bar, mut bad) = (stdout(), Bar::start(), false);
     for (n, path) in files.iter().enumerate() {
         bar.draw(n as u64, files.len() as u64, || path.display().to_string());
         let made = make(path, &data.path);

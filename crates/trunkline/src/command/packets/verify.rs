@@ -26,7 +26,8 @@ pub fn run(files: &[PathBuf], part: &Part, json: bool, terminal: &Terminal) -> R
     };
     let octets = |file: &SegmentFile| std::fs::metadata(&file.path).map_or(0, |m| m.len());
     let total: u64 = files.iter().map(octets).sum();
-    let (mut out, mut bar, mut done, mut bad, mut packets, mut unchecked) = (stdout(), Bar::new(), 0, 0u64, 0u64, 0u64);
+    let (mut out, mut bar, mut done, mut bad, mut packets, mut unchecked) =
+        (stdout(), Bar::start(), 0, 0u64, 0u64, 0u64);
     for file in &files {
         bar.draw(done, total, || format!("{} of {}", figure::octets(done), figure::octets(total)));
         let found = verify(file, Depth::Contents);

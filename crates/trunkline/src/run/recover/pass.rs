@@ -3,12 +3,14 @@
 use super::NOTE;
 use super::state::{Followed, Media, media_of};
 use crate::run::rows::RowsOut;
+use core::ops::ControlFlow;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_calls::job::{self, Progress, ReadOptions, Sink, Summary};
 use trunkline_kit::Id;
+use trunkline_lane::{LaneJob, SeenPacket};
 use trunkline_record::Class;
 use trunkline_record::index::Span;
 use trunkline_record::job::{SegmentFile, Wish, list};
@@ -92,14 +94,23 @@ pub fn read(
     let names: Vec<String> = files.iter().map(name_of).collect();
     let options = ReadOptions { files: paths, threads: 1, expansion: None };
     let mut sink = Recovered { out, keep, seen: Seen::default(), intervals: HashMap::new(), waiting: 0 };
-    let tap: trunkline_calls::pipeline::Tap<'_> = Box::new(|packet, _, _, _| {
-        if packet.number % LOOK_PACKETS == 0 {
-            pause();
-        }
-        true
-    });
-    let summary = job::read_tapped(&options, &mut sink, progress, tap, Arc::new(names))?;
+    let summary = job::read_behind(Pauses { pause }, &options, &mut sink, progress, Arc::new(names))?;
     Ok((summary, sink.seen))
+}
+
+/// Gives way to the live capture now and then.
+struct Pauses<'a> {
+    pause: &'a (dyn Fn() + Sync),
+}
+
+impl LaneJob for Pauses<'_> {
+    #[inline]
+    fn take(&mut self, seen: &mut SeenPacket<'_>) -> ControlFlow<()> {
+        if seen.packet.number.is_multiple_of(LOOK_PACKETS) {
+            (self.pause)();
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 /// Takes what the reading gives.

@@ -5,9 +5,9 @@ use trunkline_wire::{Datagram, Decoded, Endpoint, rtcp, rtp, sip};
 /// Places for flows under observation; the lane of a flow follows from its place.
 pub const CANDIDATE_SLOTS: usize = 1 << 15;
 
-/// What a packet is for.
+/// What a packet is for, by the first look at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum PacketClass {
     /// For the signalling: SIP in UDP, any TCP, SCTP and fragments.
     Signalling,
     /// RTP: for the lane of its flow.
@@ -22,24 +22,24 @@ pub enum Class {
 
 /// Looks at a packet.
 #[inline]
-pub fn classify(decoded: &Decoded, octets: &[u8]) -> Class {
+pub fn classify(decoded: &Decoded, octets: &[u8]) -> PacketClass {
     match decoded {
         Decoded::Udp(datagram) => classify_udp(payload(datagram, octets)),
-        Decoded::Tcp(..) | Decoded::Sctp(_) | Decoded::Fragment(_) => Class::Signalling,
-        _ => Class::Other,
+        Decoded::Tcp(..) | Decoded::Sctp(_) | Decoded::Fragment(_) => PacketClass::Signalling,
+        _ => PacketClass::Other,
     }
 }
 
 /// Looks at a UDP payload.
 #[inline]
-pub fn classify_udp(payload: &[u8]) -> Class {
+pub fn classify_udp(payload: &[u8]) -> PacketClass {
     match payload.first() {
         // Version 2 of RTP and RTCP; RFC 7983 gives 128 to 191 to them where STUN and DTLS share the port.
-        Some(128..=191) if rtcp::looks_like_rtcp(payload) => Class::Rtcp,
-        Some(128..=191) if rtp::looks_like_rtp(payload) => Class::Rtp,
-        Some(b'A'..=b'Z') if begins_as_usual(payload) => Class::Signalling,
-        Some(0..=127) if sip::looks_like_sip(payload) => Class::Signalling,
-        _ => Class::OtherUdp,
+        Some(128..=191) if rtcp::looks_like_rtcp(payload) => PacketClass::Rtcp,
+        Some(128..=191) if rtp::looks_like_rtp(payload) => PacketClass::Rtp,
+        Some(b'A'..=b'Z') if begins_as_usual(payload) => PacketClass::Signalling,
+        Some(0..=127) if sip::looks_like_sip(payload) => PacketClass::Signalling,
+        _ => PacketClass::OtherUdp,
     }
 }
 

@@ -4,11 +4,11 @@
 //! clock_gettime(2)): if the difference of both changes at once, the clock was set. Each lane asks when it has taken
 //! packets; the first that sees a step numbers it, so that all lanes take off the same.
 
-use super::engine::lock;
+use super::{Kind, LEAP_NS, LEAPS_MAX, Leap};
 use rustix::time::{ClockId, clock_gettime};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use trunkline_calls::clock::{Kind, LEAP_NS, LEAPS_MAX, Leap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The two clocks are read together if reading them took no longer, nanoseconds.
 const TOGETHER_NS: i64 = 1_000_000;
@@ -32,7 +32,7 @@ impl Reading {
             at.tv_sec.saturating_mul(1_000_000_000).saturating_add(at.tv_nsec)
         };
         let before_ns = steady();
-        let system_ns = super::now_ns();
+        let system_ns = system_ns();
         let steady_ns = steady();
         (steady_ns - before_ns <= TOGETHER_NS).then_some(Reading { system_ns, steady_ns })
     }
@@ -40,6 +40,16 @@ impl Reading {
     fn apart_ns(&self) -> i64 {
         self.system_ns.saturating_sub(self.steady_ns)
     }
+}
+
+/// The system's time, nanoseconds since 1970.
+pub fn system_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// No reading was taken yet.

@@ -1,8 +1,7 @@
 //! Finds leaps of the packets' time and judges them: was the clock set, or did the time pass?
 
 use super::witness::{Look, Votes, Witness, look};
-use super::{Kind, Leap};
-use crate::limits::SECOND_NS;
+use super::{Kind, Leap, SECOND_NS};
 use std::collections::VecDeque;
 use trunkline_capture::Batch;
 

@@ -4,8 +4,8 @@
 //! next numbers come with the next timestamps, no time passed, whatever the capture's clock says; if the timestamps
 //! went on as far as the clock did, the time passed; and if they went back as far, the packets are in the wrong order.
 
-use crate::classify::{Class, classify, payload};
-use crate::limits::SECOND_NS;
+use super::SECOND_NS;
+use crate::class::{PacketClass, classify, payload};
 use hashbrown::HashMap;
 use trunkline_capture::{Batch, Packet};
 use trunkline_wire::rtp::Header;
@@ -54,7 +54,7 @@ pub fn look(batch: &Batch, packet: &Packet, offset_ns: i64) -> Look {
     let octets = batch.octets_of(packet);
     let decoded = trunkline_wire::decode(packet.link, octets);
     match (classify(&decoded, octets), &decoded) {
-        (Class::Rtp, Decoded::Udp(datagram)) => match Header::new(payload(datagram, octets)) {
+        (PacketClass::Rtp, Decoded::Udp(datagram)) => match Header::new(payload(datagram, octets)) {
             Some(header) => Look::Media(Witness {
                 key: (datagram.from(), datagram.to(), header.ssrc),
                 sequence: header.sequence,
@@ -64,7 +64,7 @@ pub fn look(batch: &Batch, packet: &Packet, offset_ns: i64) -> Look {
             }),
             None => Look::Other,
         },
-        (Class::Signalling, _) => Look::Signalling,
+        (PacketClass::Signalling, _) => Look::Signalling,
         _ => Look::Other,
     }
 }
