@@ -21,11 +21,11 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
     Some(match name {
         "wire" | "audio" | "kit" | "ui-embed" | "xtask" => vec![],
         "sim" => below(&[PURE]),
-        "features" => vec!["kit"],
-        "web" => below(&[PURE, &["kit", "store", "spool", "ui-embed"]]),
-        "trunkline" => below(&[PURE, ENGINES, JOBS, &["kit", "sim", "web", "ui-embed"]]),
+        "features" | "contract" => vec!["kit"],
+        "web" => below(&[PURE, &["contract", "kit", "store", "spool", "ui-embed"]]),
+        "trunkline" => below(&[PURE, ENGINES, JOBS, &["contract", "kit", "sim", "web", "ui-embed"]]),
         name if ENGINES.contains(&name) => below(&[PURE, &["kit"]]),
-        name if JOBS.contains(&name) => below(&[PURE, ENGINES, &["kit"]]),
+        name if JOBS.contains(&name) => below(&[PURE, ENGINES, &["contract", "kit"]]),
         _ => return None,
     })
 }
@@ -126,6 +126,16 @@ mod tests {
         assert_eq!(findings("calls", "[dependencies]\ntrunkline-flows.workspace = true").len(), 1);
         assert_eq!(findings("store", "[dependencies]\ntrunkline-capture.workspace = true").len(), 1);
         assert_eq!(findings("wire", "[dependencies]\ntrunkline-kit.workspace = true").len(), 1);
+    }
+
+    #[test]
+    fn the_web_calls_jobs_through_the_contract_alone() {
+        for folder in ["web", "graph", "trunkline"] {
+            assert!(findings(folder, "[dependencies]\ntrunkline-contract.workspace = true").is_empty());
+        }
+        assert_eq!(findings("web", "[dependencies]\ntrunkline-graph.workspace = true").len(), 1);
+        assert_eq!(findings("contract", "[dependencies]\ntrunkline-graph.workspace = true").len(), 1);
+        assert_eq!(findings("store", "[dependencies]\ntrunkline-contract.workspace = true").len(), 1);
     }
 
     #[test]
