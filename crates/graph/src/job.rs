@@ -16,7 +16,6 @@
 
 mod addresses;
 mod clock;
-mod control;
 mod drawing;
 mod handle;
 mod import;
@@ -33,14 +32,12 @@ mod realtime;
 mod said;
 mod scan;
 mod scopes;
+mod service;
 mod shown;
 mod status;
 mod twin;
 mod watching;
 
-pub use control::Control;
-#[doc(hidden)]
-pub use control::exercise::orders as exercise_orders;
 pub use drawing::{Drawing, DrawingCounters, DrawingOptions, NotDrawn, PICTURE_OCTETS_MAX};
 pub use handle::{Done, Handle, Reloaded, Undone, Unread};
 pub use import::{Imported, Sources, cacti};
@@ -52,6 +49,9 @@ pub use probing::{EchoRight, EchoSockets, OwnMetrics, Probing, ProbingOptions};
 pub use realtime::RealtimeCounters;
 pub use scan::ADDRESSES_MAX;
 pub use scopes::ScopeCounters;
+pub use service::Service;
+#[doc(hidden)]
+pub use service::exercise::orders as exercise_orders;
 pub use shown::{DeviceShown, FAULTS_TOLD_MAX};
 pub use status::{JournalShown, ProbesShown, Status};
 pub use watching::{Health, WATCHED_OCTETS_MAX, Watching};

@@ -153,7 +153,7 @@ pub struct Sources {
     /// The charging node and its ledger; none where there can be none.
     pub charging: Option<Arc<dyn Charging>>,
     /// Graphs; none where there can be none.
-    pub graphing: Option<Arc<dyn Graphing>>,
+    pub graphing: Option<Arc<Graphing>>,
     /// Alerts; none where there can be none.
     pub alerting: Option<Arc<dyn Alerting>>,
     /// By what time that what is kept gets old; none takes that of the system.

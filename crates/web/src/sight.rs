@@ -3,7 +3,7 @@
 
 use crate::auth::GraphScope;
 use crate::server::Sources;
-use crate::sources::{Alerting, Graphing, SourceError, Trouble};
+use crate::sources::{Alerting, Graphing, SourceError, Trouble, told};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const OF_SOME: [&str; 5] = ["summary", "alerts", "alert", "pending", "acknowledg
 /// those of others and maintenance windows name devices of all kinds.
 pub struct Sight {
     alerting: Arc<dyn Alerting>,
-    graphing: Option<Arc<dyn Graphing>>,
+    graphing: Option<Arc<Graphing>>,
     /// None is everything.
     scope: Option<Arc<GraphScope>>,
     /// Whose silences are their own; empty for nobody.
@@ -66,7 +66,7 @@ impl Sight {
         };
         let graphing = self.graphing.as_ref().filter(|graphing| graphing.serves());
         let question = json!({ "do": "device-named", "name": name, "scope": scope.told() });
-        let found = graphing.map(|graphing| graphing.ask(&question));
+        let found = graphing.map(|graphing| told(&**graphing, &question));
         match found {
             Some(Ok(_)) => Ok(()),
             Some(Err(error)) if error.trouble != Trouble::NotFound => Err(error),
@@ -103,7 +103,7 @@ impl Sight {
         let lists = |of: &Value| json!({ "devices": of["devices"], "graphs": of["graphs"], "sources": of["sources"] });
         let mut question = lists(&named);
         (question["do"], question["scope"]) = ("seen".into(), scope.told());
-        Ok(lists(&graphing.ask(&question)?))
+        Ok(lists(&told(&**graphing, &question)?))
     }
 }
 

@@ -21,6 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use trunkline_contract::{Cause, Refusal};
 use trunkline_store::row::Call;
 use utoipa::ToSchema;
 
@@ -64,6 +65,27 @@ impl SourceError {
     /// Of this kind, in these words.
     pub fn new(trouble: Trouble, text: impl Into<String>) -> Self {
         SourceError { trouble, text: text.into() }
+    }
+}
+
+/// Why a job does not answer, as a sentence.
+impl From<Refusal> for SourceError {
+    fn from(refusal: Refusal) -> SourceError {
+        let trouble = match refusal.cause {
+            Cause::NotFound | Cause::Absent => Trouble::NotFound,
+            Cause::Wrong => Trouble::Refused,
+            Cause::Busy => Trouble::Busy,
+            Cause::Conflict | Cause::Unavailable | Cause::Foreign | Cause::OtherVersion => Trouble::Conflict,
+            Cause::Failed => Trouble::Failed,
+        };
+        let mut sentence = refusal.text;
+        if let Some(first) = sentence.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        if !sentence.ends_with('.') {
+            sentence.push('.');
+        }
+        SourceError { trouble, text: sentence }
     }
 }
 

@@ -106,7 +106,8 @@ impl Demo {
         } else {
             let live = Arc::new(Here::new(Arc::clone(service.view()), "demo"));
             let reader = Arc::new(Captured::new(folder.path(), Captures::default()));
-            let handle = serve::serve(bound, &settings, live, Some(reader))?;
+            let graphs = service.view().graphs().map(graph::here::Running::node);
+            let handle = serve::serve(bound, &settings, live, graphs, Some(reader))?;
             self.tell(&handle, &folder, service.view())?;
             Some(handle)
         };

@@ -58,7 +58,7 @@ impl Web {
         let captured = || Captured::new(data, Captures::default()).with_days_max(settings.store.capture_days.into());
         let reader = || Arc::new(captured()) as Arc<dyn Reader>;
         let reader = settings.web.uploads.then(reader);
-        let handle = serve::serve(bound, &settings, Arc::new(There::new(data)), reader)?;
+        let handle = serve::serve(bound, &settings, Arc::new(There::new(data)), None, reader)?;
         serve::announce_in_log(&handle);
         while !stop.is_asked() {
             std::thread::park_timeout(Duration::from_millis(200));

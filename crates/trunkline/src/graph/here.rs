@@ -5,7 +5,9 @@ use crate::failure::Failure;
 use crate::run::config::Graph;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use trunkline_graph::job::{Control, EchoSockets, Graphs, Handle, Options, Reloaded};
+use trunkline_contract::graph::Graphs as Contract;
+use trunkline_contract::{Node, Server};
+use trunkline_graph::job::{EchoSockets, Graphs, Handle, Options, Reloaded, Service};
 use trunkline_kit::metrics::{Sample, exposition};
 
 /// Where graphs are kept.
@@ -21,8 +23,9 @@ pub fn socket(data: &Path) -> PathBuf {
 /// Graphs that run here.
 pub struct Running {
     handle: Handle,
-    /// The control first: it asks the others.
-    parts: Mutex<Option<(Control, Graphs)>>,
+    service: Arc<Service>,
+    /// The server first: who asks over it asks the others.
+    parts: Mutex<Option<(Server, Graphs)>>,
 }
 
 /// Totals and levels for the status line.
@@ -74,16 +77,22 @@ impl Running {
         if settings.own_device {
             handle.be_a_device().map_err(|e| Failure::Failed(format!("graphs: the program as a device: {e}")))?;
         }
-        let control = Control::serve(handle.clone(), &path);
-        let control = control.map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))?;
+        let service = Arc::new(Service::new(handle.clone()));
+        let server = Server::serve::<Contract>(Arc::clone(&service) as _, &path);
+        let server = server.map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))?;
         let (devices, graphs_total) = (handle.inventory().devices().len(), handle.inventory().graphs().len());
         tracing::info!(devices, graphs = graphs_total, "graphs: devices are polled, and what they say is kept");
-        Ok(Running { handle, parts: Mutex::new(Some((control, graphs))) })
+        Ok(Running { handle, service, parts: Mutex::new(Some((server, graphs))) })
     }
 
     /// What others of this process have of them.
     pub fn handle(&self) -> &Handle {
         &self.handle
+    }
+
+    /// Whom others of this process ask, as those of another one do over the socket.
+    pub fn node(&self) -> Arc<dyn Node<Contract>> {
+        Arc::clone(&self.service) as _
     }
 
     /// Gives the metrics of this process to the device that it is.
@@ -118,8 +127,9 @@ impl Running {
 
     /// Ends them: what was polled is in files.
     pub fn stop(&self) {
-        if let Some((control, graphs)) = self.parts.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            drop(control);
+        if let Some((server, graphs)) = self.parts.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            drop(server);
+            self.service.end();
             graphs.stop();
         }
     }
@@ -216,12 +226,9 @@ impl Running {
             ),
         ];
         samples.extend(counters.map(|(name, help, value)| Sample::counter(name, help, value)));
-        // While they end, they may wait for who asks for this.
-        if let Some((control, _)) = self.parts.try_lock().ok().as_deref().and_then(Option::as_ref) {
-            let (drawn, scopes) = control.counters();
-            let counters = drawn.list().into_iter().chain(scopes.list());
-            samples.extend(counters.map(|one| Sample::counter(one.name, one.help, one.value)));
-        }
+        let (drawn, scopes) = self.service.counters();
+        let counters = drawn.list().into_iter().chain(scopes.list());
+        samples.extend(counters.map(|one| Sample::counter(one.name, one.help, one.value)));
         samples
     }
 }

@@ -173,7 +173,9 @@ impl Service {
             let page = move || Page { samples: view.samples(), unhealthy: view.unhealthy() };
             service.metrics = Some(bound.serve(page).map_err(no_thread)?);
         }
-        let web = web.map(|bound| serve::serve(bound, settings, Arc::new(Here::new(Arc::clone(&view), "live")), None));
+        let graphs = view.graphs().map(graph::here::Running::node);
+        let here = Arc::new(Here::new(Arc::clone(&view), "live"));
+        let web = web.map(|bound| serve::serve(bound, settings, here, graphs, None));
         let mut stopped = Vec::new();
         service.web = or_stopped("the web stays", web, &mut stopped);
         service.web.iter().for_each(serve::announce_in_log);

@@ -5,7 +5,6 @@ mod alerts;
 mod caches;
 pub mod clock;
 pub mod desk;
-mod graphs;
 pub mod live;
 pub mod packets;
 pub mod reader;

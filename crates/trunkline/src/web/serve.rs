@@ -1,20 +1,26 @@
 //! How the web is served: the options that the configuration gives, the address, the one-time link.
 
 use super::packets::{Captures, LogPackets};
-use super::{alerts, caches, graphs};
+use super::{alerts, caches};
 use crate::charge::asked::Asked;
 use crate::failure::Failure;
+use crate::graph::here;
 use crate::retention::clock::Ages;
 use crate::run::config::{Settings, Tls};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tempfile::TempDir;
+use trunkline_contract::Client;
+use trunkline_contract::graph::Graphs;
 use trunkline_web::sources::{Alerting, Cache, Charging, Graphing, Live, Packets, Reader};
 use trunkline_web::tls::{TlsOptions, own_names};
 use trunkline_web::{Bound, Handle, Mode, Options, ServeError, Server, Sources};
 
+/// How long graphs of another process may take: drawing may be slow.
+const GRAPHS_PATIENCE: Duration = Duration::from_secs(30);
 /// How many ports are tried after one that is taken, where that is allowed.
 const PORTS_TRIED_MAX: u16 = 100;
 
@@ -93,13 +99,18 @@ pub fn serve_captures(
     reader: Arc<dyn Reader>,
 ) -> Result<Handle, Failure> {
     let packets = LogPackets::with_captures(&settings.data.folder, settings, captures);
-    start(bound, settings, packets, (None, None), Some(reader))
+    start(bound, settings, packets, Own::default(), Some(reader))
 }
 
-/// What is told of the run itself, and of its cache.
-type Own = (Option<Arc<dyn Live>>, Option<Arc<dyn Cache>>);
+/// What there is of the run itself, of its cache and of its graphs.
+#[derive(Default)]
+struct Own {
+    live: Option<Arc<dyn Live>>,
+    cache: Option<Arc<dyn Cache>>,
+    graphs: Option<Arc<Graphing>>,
+}
 
-/// Serves on what is bound, with the run and its cache.
+/// Serves on what is bound, with the run and its cache; with its graphs, or those of another process of the folder.
 ///
 /// # Errors
 /// A thread cannot be started, or the data folder cannot be used.
@@ -107,10 +118,11 @@ pub fn serve(
     bound: Bound,
     settings: &Settings,
     run: Arc<impl Live + Cache + 'static>,
+    graphs: Option<Arc<Graphing>>,
     reader: Option<Arc<dyn Reader>>,
 ) -> Result<Handle, Failure> {
     let packets = LogPackets::new(&settings.data.folder, settings);
-    let own: Own = (Some(Arc::clone(&run) as _), Some(run));
+    let own = Own { live: Some(Arc::clone(&run) as _), cache: Some(run), graphs };
     start(bound, settings, packets, own, reader)
 }
 
@@ -118,12 +130,13 @@ fn start(
     bound: Bound,
     settings: &Settings,
     packets: LogPackets,
-    (live, cache): Own,
+    Own { live, cache, graphs }: Own,
     reader: Option<Arc<dyn Reader>>,
 ) -> Result<Handle, Failure> {
     // A node of the same data folder, whichever program it runs in.
     let charging: Option<Arc<dyn Charging>> = Some(Arc::new(Asked::new(&settings.data.folder)));
-    let graphing: Option<Arc<dyn Graphing>> = Some(Arc::new(graphs::Asked::new(&settings.data.folder)));
+    let there = || Arc::new(Client::<Graphs>::new(&here::socket(&settings.data.folder), GRAPHS_PATIENCE)) as _;
+    let graphing = Some(graphs.unwrap_or_else(there));
     let alerting: Option<Arc<dyn Alerting>> = Some(Arc::new(alerts::Asked::new(&settings.data.folder)));
     let caches = caches::all(cache, &settings.web.caches);
     let store_folder = settings.data.folder.join("store");

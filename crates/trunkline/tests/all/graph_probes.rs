@@ -387,8 +387,10 @@ fn all_that_is_not_snmp_is_read_and_stored() {
     let still = world.fetched(&source, begun_s);
     assert!(known.iter().all(|row| still.contains(row)), "{known:?} {still:?}");
     let from_s = now_s();
-    let read = stored(&world, "all", "document", from_s, 2);
-    assert!(read.iter().all(|(_, value)| (value - 42.5).abs() < 1e-9), "{read:?}");
+    let read = stored(&world, "all", "document", from_s, 3);
+    // Where the start took longer than the heartbeat, a part of the first second is unknown, and round-robin files
+    // count that in whole seconds: the value of that row is too low then, as with rrdtool.
+    assert!(read[1..].iter().all(|(_, value)| (value - 42.5).abs() < 1e-9), "{read:?}");
     let list = world.json(&["list"]);
     let own = list["devices"].as_array().unwrap().iter().filter(|device| device["template"] == "program").count();
     assert_eq!(own, 1, "{list}");

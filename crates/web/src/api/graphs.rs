@@ -18,7 +18,7 @@ use crate::paths;
 use crate::problem::{Kind, Problem};
 use crate::sources::{
     GraphCounts, GraphDevice, GraphDevices, GraphList, GraphNodes, GraphRun, GraphShown, GraphTrees, Graphing,
-    SourceError,
+    SourceError, told,
 };
 use crate::state::Web;
 use axum::Json;
@@ -33,7 +33,7 @@ use utoipa::{IntoParams, ToSchema};
 const TEXT_CHARACTERS_MAX: usize = 500;
 
 /// What there is to ask, or that there is nothing.
-fn graphing(web: &Web) -> Result<Arc<dyn Graphing>, Problem> {
+fn graphing(web: &Web) -> Result<Arc<Graphing>, Problem> {
     let absent = || Problem::new(Kind::NotFound, "These pages know of no graphs.");
     web.sources.graphing.clone().ok_or_else(absent)
 }
@@ -41,7 +41,7 @@ fn graphing(web: &Web) -> Result<Arc<dyn Graphing>, Problem> {
 /// Asks on a thread that may wait, few at a time. An error that names files of this machine names them as outside.
 async fn asked<T: Send + 'static>(
     web: &Arc<Web>,
-    ask: impl FnOnce(&dyn Graphing) -> Result<T, SourceError> + Send + 'static,
+    ask: impl FnOnce(&Graphing) -> Result<T, SourceError> + Send + 'static,
 ) -> Result<T, Problem> {
     let graphing = graphing(web)?;
     let asked = web.look(&web.graph_looks, move || ask(&*graphing)).await?;
@@ -63,7 +63,7 @@ async fn question<T: DeserializeOwned + Send + 'static>(
 ) -> Result<T, Problem> {
     let question = scoped(who, question);
     let answer = asked(web, move |graphing| {
-        let answer = graphing.ask(&question)?;
+        let answer = told(graphing, &question)?;
         Ok(serde_json::from_value(answer))
     });
     answer.await?.map_err(|error| Problem::failed(format!("an answer about graphs: {error}")))
@@ -98,7 +98,7 @@ pub async fn status(State(web): State<Arc<Web>>, who: Who) -> Result<Json<GraphS
     let Some(graphing) = web.sources.graphing.clone() else { return Ok(Json(nothing)) };
     let counts = scoped(&who, json!({ "do": "counts" }));
     let run = scoped(&who, json!({ "do": "run" }));
-    let look = move || graphing.serves().then(|| Ok((graphing.ask(&counts)?, graphing.ask(&run)?)));
+    let look = move || graphing.serves().then(|| Ok((told(&*graphing, &counts)?, told(&*graphing, &run)?)));
     let answered: Option<Result<(Value, Value), SourceError>> = web.look(&web.graph_looks, look).await?;
     Ok(Json(match answered {
         None => nothing,

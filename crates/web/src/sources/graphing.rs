@@ -11,44 +11,23 @@ use super::SourceError;
 use super::charging::as_maybe;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use trunkline_contract::graph::{Answer, Ask, Graphs};
+use trunkline_contract::{Node, Refusal};
 use utoipa::ToSchema;
 
-/// Graphs of a data folder: what is polled, and pictures of it.
-pub trait Graphing: Send + Sync {
-    /// Whether devices are polled.
-    fn serves(&self) -> bool;
+/// Whoever polls devices and makes graphs of them: the job in this process, or a client of it.
+pub type Graphing = dyn Node<Graphs>;
 
-    /// Answers a question: `counts`, `run`, `devices`, `device`, `graphs`, `graph`, `trees`, `nodes`, `pictures`,
-    /// `realtime`, `credentials`, `rights`, `seen`, `map`, `near` (`trunkline_graph::answer` has them). Its `scope`, if
-    /// it has one, is what whoever asks may see: the rest is answered as if it did not exist.
-    ///
-    /// # Errors
-    /// There is no such thing, it makes no sense, or it cannot be read.
-    fn ask(&self, question: &Value) -> Result<Value, SourceError>;
-
-    /// Has an order done for a user; it is on the disk when this returns.
-    ///
-    /// # Errors
-    /// It is refused, or none serves.
-    fn order(&self, by: &str, order: &Value) -> Result<(), SourceError>;
-
-    /// A picture of a graph as a file; `question` has `from`, `to`, `width`, `shift`, `function`, as `pictures` has,
-    /// and a `scope`.
-    ///
-    /// # Errors
-    /// As [`Graphing::ask`]; what draws is not installed, or too much is being drawn ([`super::Trouble::Busy`]).
-    fn file(&self, graph: u32, form: GraphForm, question: &Value) -> Result<Vec<u8>, SourceError>;
-}
-
-/// What a picture is a file of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GraphForm {
-    /// Portable Network Graphics.
-    Png,
-    /// Scalable Vector Graphics.
-    Svg,
-    /// Comma-separated values.
-    Csv,
+/// Answers a question (`trunkline_graph::answer` has them). Its `scope`, if it has one, is what whoever asks may see:
+/// the rest is answered as if it did not exist.
+///
+/// # Errors
+/// There is no such thing, it makes no sense, or it cannot be read.
+pub(crate) fn told(graphing: &Graphing, question: &Value) -> Result<Value, SourceError> {
+    match graphing.call(Ask::Question(question.clone()))? {
+        Answer::Told(told) => Ok(told),
+        Answer::Done | Answer::File(_) => Err(Refusal::mismatch().into()),
+    }
 }
 
 /// How many there are.

@@ -4,7 +4,8 @@ use crate::world::HOME;
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use trunkline_web::sources::{GraphForm, Graphing, SourceError, Trouble};
+use trunkline_contract::graph::{Answer, Ask, GraphForm, Graphs};
+use trunkline_contract::{Cause, Node, Octets, Refusal};
 
 /// Answers that a test of the job wrote.
 const ANSWERS: &str = include_str!("../../../graph/tests/answers.json");
@@ -20,18 +21,31 @@ pub struct Gallery {
     pub orders: Mutex<Vec<(String, Value)>>,
 }
 
-fn refused(trouble: Trouble, text: &str) -> SourceError {
-    SourceError::new(trouble, text)
+fn refused(cause: Cause, text: &str) -> Refusal {
+    Refusal::new(cause, text)
 }
 
-impl Graphing for Gallery {
+impl Node<Graphs> for Gallery {
     fn serves(&self) -> bool {
         !self.absent.load(Ordering::SeqCst)
     }
 
-    fn ask(&self, question: &Value) -> Result<Value, SourceError> {
+    fn call(&self, ask: Ask) -> Result<Answer, Refusal> {
+        match ask {
+            Ask::Question(question) => self.ask(&question).map(Answer::Told),
+            Ask::Change { by, order } => self.order(&by, &order).map(|()| Answer::Done),
+            Ask::Picture { graph, form, question } => {
+                self.file(graph, form, &question).map(|file| Answer::File(Octets(file)))
+            }
+            Ask::Operate(order) => panic!("no page asks {order}"),
+        }
+    }
+}
+
+impl Gallery {
+    fn ask(&self, question: &Value) -> Result<Value, Refusal> {
         if !self.serves() {
-            return Err(refused(Trouble::NotFound, "No graphs are made here."));
+            return Err(refused(Cause::NotFound, "No graphs are made here."));
         }
         self.asked.lock().unwrap().push(question.clone());
         if question["do"] == "run" {
@@ -41,22 +55,22 @@ impl Graphing for Gallery {
             }));
         }
         if ["device", "node", "tree"].iter().any(|what| question[what] == 99) || question["id"] == 99 {
-            return Err(refused(Trouble::NotFound, "there is no such thing"));
+            return Err(refused(Cause::NotFound, "there is no such thing"));
         }
         if question["limit"] == 0 {
-            return Err(refused(Trouble::Refused, "\"limit\" is 1 to 500"));
+            return Err(refused(Cause::Wrong, "\"limit\" is 1 to 500"));
         }
         let all: Vec<Value> = serde_json::from_str(ANSWERS).unwrap();
         if question["do"] == "realtime" {
             if question["graph"] == 97 {
-                return Err(refused(Trouble::Busy, "at most 256 data sources are read in real time at once"));
+                return Err(refused(Cause::Busy, "at most 256 data sources are read in real time at once"));
             }
             let is_of =
                 |one: &&Value| one["question"]["do"] == "pictures" && one["question"]["scope"] == question["scope"];
             let pictures = all.iter().find(is_of).and_then(|one| one["answer"]["pictures"].as_array()).unwrap();
             let is_it = |one: &&Value| one["id"] == question["graph"] && one["trouble"].is_null();
             let found = pictures.iter().find(is_it);
-            let picture = &found.ok_or_else(|| refused(Trouble::NotFound, "there is no such graph"))?["picture"];
+            let picture = &found.ok_or_else(|| refused(Cause::NotFound, "there is no such graph"))?["picture"];
             return Ok(json!({
                 "id": question["graph"], "step": 2, "heard": 1_790_020_799, "troubles": ["'edge-1' does not answer."],
                 "picture": picture,
@@ -64,34 +78,34 @@ impl Graphing for Gallery {
         }
         let is_asked = |one: &Value| ["do", "scope"].iter().all(|by| one["question"][by] == question[by]);
         let known = all.into_iter().find(is_asked);
-        let answer = known.ok_or_else(|| refused(Trouble::Refused, "no question"))?;
+        let answer = known.ok_or_else(|| refused(Cause::Wrong, "no question"))?;
         // To who sees a part, what was not told is not there.
         let is_hidden = ["id", "device"].iter().any(|by| {
             let asked = &answer["question"]["id"];
             !question["scope"].is_null() && !question[by].is_null() && question[by] != *asked
         });
         if is_hidden {
-            return Err(refused(Trouble::NotFound, "there is no such thing"));
+            return Err(refused(Cause::NotFound, "there is no such thing"));
         }
         if question["name"] != answer["question"]["name"] {
-            return Err(refused(Trouble::NotFound, "there is no such device"));
+            return Err(refused(Cause::NotFound, "there is no such device"));
         }
         Ok(answer["answer"].clone())
     }
 
-    fn order(&self, by: &str, order: &Value) -> Result<(), SourceError> {
+    fn order(&self, by: &str, order: &Value) -> Result<(), Refusal> {
         if order["name"] == "taken" {
-            return Err(refused(Trouble::Refused, "a device 'taken' is there already"));
+            return Err(refused(Cause::Wrong, "a device 'taken' is there already"));
         }
         self.orders.lock().unwrap().push((by.to_owned(), order.clone()));
         Ok(())
     }
 
-    fn file(&self, graph: u32, form: GraphForm, question: &Value) -> Result<Vec<u8>, SourceError> {
+    fn file(&self, graph: u32, form: GraphForm, question: &Value) -> Result<Vec<u8>, Refusal> {
         self.asked.lock().unwrap().push(question.clone());
         match (graph, form) {
-            (99, _) => Err(refused(Trouble::NotFound, "there is no graph 99")),
-            (98, _) => Err(refused(Trouble::Failed, &format!("{HOME}/graphs/1/2.rrd: octet 7: damaged"))),
+            (99, _) => Err(refused(Cause::NotFound, "there is no graph 99")),
+            (98, _) => Err(refused(Cause::Failed, &format!("{HOME}/graphs/1/2.rrd: octet 7: damaged"))),
             (_, GraphForm::Png) => Ok(b"\x89PNG\r\n\x1a\n".to_vec()),
             (_, GraphForm::Svg) => Ok(b"<?xml version=\"1.0\"?><svg/>".to_vec()),
             (_, GraphForm::Csv) => Ok(b"time,In\r\n".to_vec()),

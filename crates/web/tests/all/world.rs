@@ -84,7 +84,7 @@ impl World {
             reader: Some(Arc::new(Reading)),
             caches: vec![Arc::new(Pot::default()), Arc::new(Gone)],
             charging: made.charging.then(|| Arc::clone(&charging) as Arc<dyn Charging>),
-            graphing: made.graphing.then(|| Arc::clone(&graphing) as Arc<dyn Graphing>),
+            graphing: made.graphing.then(|| Arc::clone(&graphing) as Arc<Graphing>),
             alerting: made.alerting.then(|| Arc::clone(&alerting) as Arc<dyn Alerting>),
             ages: None,
         };

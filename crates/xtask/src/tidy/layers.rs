@@ -23,14 +23,16 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
     Some(match name {
         "wire" | "audio" | "kit" | "ui-embed" | "xtask" => vec![],
         "sim" => below(&[PURE]),
-        "features" => vec!["kit"],
-        "web" => below(&[PURE, &["kit", "store", "spool", "ui-embed"]]),
+        "features" | "contract" => vec!["kit"],
+        "web" => below(&[PURE, &["contract", "kit", "store", "spool", "ui-embed"]]),
         "show" => below(&[PURE, LANE, &["kit", "store", "calls"]]),
         "load" => below(&[PURE, &["kit", "charge", "show"]]),
-        "trunkline" => below(&[PURE, ENGINES, LANE, JOBS, &["kit", "load", "show", "sim", "web", "ui-embed"]]),
+        "trunkline" => {
+            below(&[PURE, ENGINES, LANE, JOBS, &["contract", "kit", "load", "show", "sim", "web", "ui-embed"]])
+        }
         name if ENGINES.contains(&name) => below(&[PURE, &["kit"]]),
         name if LANE.contains(&name) => below(&[PURE, &["kit", "capture"]]),
-        name if JOBS.contains(&name) => below(&[PURE, ENGINES, LANE, &["kit"]]),
+        name if JOBS.contains(&name) => below(&[PURE, ENGINES, LANE, &["contract", "kit"]]),
         _ => return None,
     })
 }
@@ -134,6 +136,16 @@ mod tests {
         assert_eq!(findings("lane", "[dependencies]\ntrunkline-record.workspace = true").len(), 1);
         assert_eq!(findings("store", "[dependencies]\ntrunkline-capture.workspace = true").len(), 1);
         assert_eq!(findings("wire", "[dependencies]\ntrunkline-kit.workspace = true").len(), 1);
+    }
+
+    #[test]
+    fn the_web_calls_jobs_through_the_contract_alone() {
+        for folder in ["web", "graph", "trunkline"] {
+            assert!(findings(folder, "[dependencies]\ntrunkline-contract.workspace = true").is_empty());
+        }
+        assert_eq!(findings("web", "[dependencies]\ntrunkline-graph.workspace = true").len(), 1);
+        assert_eq!(findings("contract", "[dependencies]\ntrunkline-graph.workspace = true").len(), 1);
+        assert_eq!(findings("store", "[dependencies]\ntrunkline-contract.workspace = true").len(), 1);
     }
 
     #[test]

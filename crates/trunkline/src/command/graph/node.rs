@@ -3,10 +3,14 @@
 use crate::cli::DATA_DEFAULT;
 use crate::failure::Failure;
 use crate::graph::here;
-use serde_json::{Value, json};
-use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+use trunkline_contract::graph::{Answer, Ask, Graphs};
+use trunkline_contract::{Cause, Client, Node as _, Refusal};
+
+/// How long an answer may take: an import reads all of Cacti's files.
+const PATIENCE: Duration = Duration::from_secs(86_400);
 
 /// The data folder, and how replies are written.
 #[derive(Clone, Debug, clap::Args)]
@@ -26,11 +30,8 @@ impl Place {
     }
 
     /// Those who run graphs there.
-    ///
-    /// # Errors
-    /// Nobody does.
-    pub fn node(&self) -> Result<Node, Failure> {
-        Node::of(&self.data)
+    pub fn node(&self) -> Node {
+        Node { path: here::socket(&self.data) }
     }
 
     /// Asks what pages ask; the answer.
@@ -38,8 +39,7 @@ impl Place {
     /// # Errors
     /// As [`Place::ask`].
     pub fn question(&self, question: &Value) -> Result<Value, Failure> {
-        let mut reply = self.ask(&json!({ "do": "ask", "question": question }))?;
-        Ok(reply["answer"].take())
+        self.node().question(question)
     }
 
     /// Has done what pages have done.
@@ -47,7 +47,7 @@ impl Place {
     /// # Errors
     /// As [`Place::ask`].
     pub fn change(&self, order: &Value) -> Result<(), Failure> {
-        self.ask(&json!({ "do": "change", "by": "operator", "order": order })).map(|_| ())
+        self.node().call(Ask::Change { by: "operator".to_owned(), order: order.clone() }).map(drop)
     }
 
     /// Asks once.
@@ -55,41 +55,48 @@ impl Place {
     /// # Errors
     /// What they say against it; nobody is there.
     pub fn ask(&self, order: &Value) -> Result<Value, Failure> {
-        self.node()?.ask(order)
+        self.node().ask(order)
     }
 }
 
-/// A connection to them.
+/// Those who run graphs.
 pub struct Node {
-    reads: BufReader<UnixStream>,
+    path: PathBuf,
 }
 
 impl Node {
-    fn of(data: &Path) -> Result<Node, Failure> {
-        let path = here::socket(data);
-        let stream = UnixStream::connect(&path).map_err(|e| {
-            let path = path.display();
-            Failure::Failed(format!("nobody runs graphs here ({path}: {e}): `trunkline graph serve`, or [graph]"))
-        })?;
-        Ok(Node { reads: BufReader::new(stream) })
-    }
-
     /// Orders, and waits for the reply.
     ///
     /// # Errors
-    /// What they say against it; they are gone.
-    pub fn ask(&mut self, order: &Value) -> Result<Value, Failure> {
-        let gone = |error: io::Error| Failure::Failed(format!("graphs do not run any more: {error}"));
-        // One write: the other side may have closed after a line.
-        self.reads.get_ref().write_all(format!("{order}\n").as_bytes()).map_err(gone)?;
-        let mut line = String::new();
-        if self.reads.read_line(&mut line).map_err(gone)? == 0 {
-            return Err(gone(io::ErrorKind::UnexpectedEof.into()));
+    /// What they say against it; nobody is there, or of another version.
+    pub fn ask(&self, order: &Value) -> Result<Value, Failure> {
+        self.told(Ask::Operate(order.clone()))
+    }
+
+    /// Asks what pages ask.
+    ///
+    /// # Errors
+    /// As [`Node::ask`].
+    pub fn question(&self, question: &Value) -> Result<Value, Failure> {
+        self.told(Ask::Question(question.clone()))
+    }
+
+    fn told(&self, ask: Ask) -> Result<Value, Failure> {
+        match self.call(ask)? {
+            Answer::Told(told) => Ok(told),
+            Answer::Done | Answer::File(_) => Err(Failure::Failed(Refusal::mismatch().text)),
         }
-        let reply: Value = serde_json::from_str(&line).map_err(|e| gone(io::Error::other(e)))?;
-        match reply.get("error").and_then(Value::as_str) {
-            Some(why) => Err(Failure::Failed(why.to_owned())),
-            None => Ok(reply),
-        }
+    }
+
+    fn call(&self, ask: Ask) -> Result<Answer, Failure> {
+        Client::<Graphs>::new(&self.path, PATIENCE).call(ask).map_err(|refusal| {
+            Failure::Failed(match refusal.cause {
+                Cause::Absent => {
+                    let path = self.path.display();
+                    format!("nobody runs graphs here ({path}): `trunkline graph serve`, or [graph]")
+                }
+                _ => refusal.text,
+            })
+        })
     }
 }

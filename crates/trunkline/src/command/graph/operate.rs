@@ -391,7 +391,7 @@ fn devices(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Resul
 impl Discover {
     fn run(&self) -> Result<Exit, Failure> {
         let Discover { network, credential, snmp, port, no_wait, place } = self;
-        let mut node = place.node()?;
+        let node = place.node();
         let order = json!({
             "do": "discover",
             "network": network,

@@ -45,14 +45,14 @@ impl Watch {
     /// # Errors
     /// There is no such graph, too much is watched already; nobody runs graphs there.
     pub fn run(&self) -> Result<Exit, Failure> {
-        let (mut node, mut out) = (self.place.node()?, stdout());
+        let (node, mut out) = (self.place.node(), stdout());
         let question = json!({ "do": "realtime", "graph": self.graph, "step": self.step, "span": self.step * ROWS });
         let (begun, step) = (Instant::now(), Duration::from_secs(self.step.into()));
         let mut shown = Shown::default();
         let mut turn = 1;
         loop {
-            let mut reply = node.ask(&json!({ "do": "ask", "question": question }))?;
-            let told = shown.tell(&reply["answer"].take(), self.place.is_json(), &mut out).and_then(|()| out.flush());
+            let reply = node.question(&question)?;
+            let told = shown.tell(&reply, self.place.is_json(), &mut out).and_then(|()| out.flush());
             match told {
                 // Who read it has enough.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Exit::Done),

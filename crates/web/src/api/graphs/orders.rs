@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use trunkline_contract::graph::Ask as GraphAsk;
 use utoipa::ToSchema;
 
 /// Devices of one order.
@@ -29,7 +30,7 @@ pub(super) async fn done(
     order: Value,
 ) -> Result<StatusCode, Problem> {
     let by = who.viewer.name.clone();
-    let order = asked(web, move |graphing| graphing.order(&by, &order));
+    let order = asked(web, move |graphing| Ok(graphing.call(GraphAsk::Change { by, order }).map(drop)?));
     who.audited(web, action, object, order).await?;
     Ok(StatusCode::NO_CONTENT)
 }

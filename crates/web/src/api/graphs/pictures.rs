@@ -8,7 +8,7 @@ use crate::auth::Permission;
 use crate::guard::Who;
 use crate::moment;
 use crate::problem::Problem;
-use crate::sources::{GraphForm, GraphPictures};
+use crate::sources::GraphPictures;
 use crate::state::Web;
 use axum::Json;
 use axum::extract::{Path, State};
@@ -17,6 +17,8 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use trunkline_contract::Refusal;
+use trunkline_contract::graph::{Answer, Ask as GraphAsk, GraphForm};
 use utoipa::IntoParams;
 
 /// Graphs of one question.
@@ -146,7 +148,12 @@ async fn file(web: &Arc<Web>, who: &Who, id: &str, ask: &GraphFileAsk, form: Gra
     let id = number("graph", id)?;
     let mut wanted = scoped(who, spanned(who, ask)?);
     wanted["zone"] = moment::zone(ask.tz.as_deref())?.iana_name().into();
-    let octets = asked(web, move |graphing| graphing.file(id, form, &wanted)).await?;
+    let ask = GraphAsk::Picture { graph: id, form, question: wanted };
+    let file = asked(web, move |graphing| match graphing.call(ask)? {
+        Answer::File(file) => Ok(file.0),
+        Answer::Told(_) | Answer::Done => Err(Refusal::mismatch().into()),
+    });
+    let octets = file.await?;
     let (kind, end) = match form {
         GraphForm::Png => ("image/png", "png"),
         GraphForm::Svg => ("image/svg+xml", "svg"),

@@ -6,7 +6,7 @@ use crate::api::schema;
 use crate::auth::{About, Desk, GraphRights, GraphRule, GraphScope, Permission, Refusal, Role, Whose, action};
 use crate::guard::Who;
 use crate::problem::Problem;
-use crate::sources::{GraphCounts, GraphRightsTold, GraphTaken};
+use crate::sources::{GraphCounts, GraphRightsTold, GraphTaken, told};
 use crate::state::Web;
 use axum::Json;
 use axum::extract::{Path, State};
@@ -254,9 +254,9 @@ pub async fn preview(
     let whose = whose(ask.role, ask.user)?;
     let scope = web.at_desk(move |desk| desk.graph_scope_of(&whose)).await?;
     let question = json!({ "do": "rights", "scope": scope.as_ref().map(GraphScope::told) });
-    let answer = asked(&web, move |graphing| graphing.ask(&question)).await?;
-    let told: Result<GraphRightsTold, _> = serde_json::from_value(answer);
-    let told = told.map_err(|error| Problem::failed(format!("an answer about graphs: {error}")))?;
+    let answer = asked(&web, move |graphing| told(graphing, &question)).await?;
+    let read: Result<GraphRightsTold, _> = serde_json::from_value(answer);
+    let told = read.map_err(|error| Problem::failed(format!("an answer about graphs: {error}")))?;
     let (whole, (of_user, of_role)) =
         (scope.is_none(), scope.map_or_else(Default::default, |scope| (scope.of_user, scope.of_role)));
     let mut levels = told.levels.into_iter();

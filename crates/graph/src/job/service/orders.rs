@@ -1,10 +1,9 @@
-//! Orders as lines tell them, and what becomes of them.
+//! Orders of commands, and what becomes of them.
 
 use super::super::import::{self, Sources};
 use super::super::scan::Range;
 use super::super::{Done, Handle, NoSpikes, Reloaded};
-use super::asked::{self, FormSaid};
-use super::{Fault, Served, told};
+use super::{Service, absent, told, wrong};
 use crate::answer::Added;
 use crate::inventory::order::Order as Wanted;
 use crate::inventory::{
@@ -14,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use trunkline_contract::{Cause, Refusal};
 use trunkline_rrd::{Consolidation, Question, SpikeBound, SpikeSearch};
 
 /// Who the entries name.
@@ -112,12 +112,6 @@ pub(super) enum Order {
         #[serde(default)]
         apply: bool,
     },
-    /// What pages show: a question of [`crate::answer`].
-    Ask { question: Value },
-    /// What pages order, and for whom.
-    Change { by: String, order: Value },
-    /// A picture as a file.
-    Picture { graph: u32, form: FormSaid, question: Value },
 }
 
 fn finest() -> u64 {
@@ -172,7 +166,7 @@ impl core::fmt::Debug for LoginSaid {
     }
 }
 
-pub(super) fn login(said: LoginSaid) -> Result<Login, Fault> {
+pub(super) fn login(said: LoginSaid) -> Result<Login, Refusal> {
     let secret = |text: String| Secret::new(text.as_bytes());
     match said {
         LoginSaid::Community { community } => Ok(Login::Community { community: secret(community) }),
@@ -187,7 +181,7 @@ pub(super) fn login(said: LoginSaid) -> Result<Login, Fault> {
     }
 }
 
-fn authentication_of(word: &str) -> Result<Authentication, Fault> {
+fn authentication_of(word: &str) -> Result<Authentication, Refusal> {
     Ok(match word {
         "" | "none" => Authentication::None,
         "md5" => Authentication::Md5,
@@ -196,11 +190,11 @@ fn authentication_of(word: &str) -> Result<Authentication, Fault> {
         "sha256" => Authentication::Sha256,
         "sha384" => Authentication::Sha384,
         "sha512" => Authentication::Sha512,
-        _ => return Err(Fault::new("bad-request", format!("'{word}' is no way to authenticate"))),
+        _ => return Err(wrong(format!("'{word}' is no way to authenticate"))),
     })
 }
 
-fn privacy_of(word: &str) -> Result<Privacy, Fault> {
+fn privacy_of(word: &str) -> Result<Privacy, Refusal> {
     Ok(match word {
         "" | "none" => Privacy::None,
         "des" => Privacy::Des,
@@ -209,13 +203,18 @@ fn privacy_of(word: &str) -> Result<Privacy, Fault> {
         "aes256" => Privacy::Aes256,
         "aes192-c" => Privacy::Aes192Cisco,
         "aes256-c" => Privacy::Aes256Cisco,
-        _ => return Err(Fault::new("bad-request", format!("'{word}' is no way to encrypt"))),
+        _ => return Err(wrong(format!("'{word}' is no way to encrypt"))),
     })
 }
 
+/// Reads what a command says.
+pub(super) fn read(order: Value) -> Result<Order, Refusal> {
+    serde_json::from_value(order).map_err(wrong)
+}
+
 /// Does it; what is told then.
-pub(super) fn carry_out(served: &Served, order: Order) -> Result<Value, Fault> {
-    let Served { handle, pages, scan, .. } = served;
+pub(super) fn carry_out(service: &Service, order: Order) -> Result<Value, Refusal> {
+    let Service { handle, scan, .. } = service;
     let inventory = handle.inventory();
     match order {
         Order::Credential { name, login: said } => {
@@ -225,7 +224,7 @@ pub(super) fn carry_out(served: &Served, order: Order) -> Result<Value, Fault> {
             Ok(json!({ "sequence": done.sequence, "made": known.is_none() }))
         }
         Order::RemoveCredential { name } => {
-            let id = inventory.named(Kind::Credential, &name).ok_or_else(|| Fault::absent("credential", &name))?;
+            let id = inventory.named(Kind::Credential, &name).ok_or_else(|| absent("credential", &name))?;
             done(handle.order(BY, Wanted::RemoveCredential(id))?)
         }
         Order::Credentials {} => Ok(told::credentials(&inventory)),
@@ -255,7 +254,7 @@ pub(super) fn carry_out(served: &Served, order: Order) -> Result<Value, Fault> {
         }
         Order::Probes { name, probes, all, failures, recoveries } => {
             let id = named(&inventory, &name)?;
-            let device = inventory.devices().get(id).cloned().ok_or_else(|| Fault::absent("device", &name))?;
+            let device = inventory.devices().get(id).cloned().ok_or_else(|| absent("device", &name))?;
             let by_snmp = device.access.version.is_some();
             let availability = availability(&probes, all, (failures, recoveries), by_snmp)?;
             done(handle.order(BY, Wanted::Device(Some(id), Device { availability, ..device }))?)
@@ -280,22 +279,22 @@ pub(super) fn carry_out(served: &Served, order: Order) -> Result<Value, Fault> {
         }
         Order::Behind { name, behind } => {
             let id = named(&inventory, &name)?;
-            let behind = behind.iter().map(|name| named(&inventory, name)).collect::<Result<Vec<u32>, Fault>>()?;
+            let behind = behind.iter().map(|name| named(&inventory, name)).collect::<Result<Vec<u32>, Refusal>>()?;
             done(handle.order(BY, Wanted::SetBehind(vec![(id, behind)]))?)
         }
         Order::Remove { name } => done(handle.order(BY, Wanted::RemoveDevices(vec![named(&inventory, &name)?]))?),
         Order::Explore { name } => done(handle.explore(named(&inventory, &name)?)?),
         Order::Discover { network, credential, version, port } => {
             let access = access(&inventory, credential.as_deref(), version, port)?;
-            let range = Range::parse(&network).map_err(|why| Fault::new("bad-request", why))?;
-            scan.begin(range, access).map_err(|why| Fault::new("conflict", why))?;
+            let range = Range::parse(&network).map_err(wrong)?;
+            scan.begin(range, access).map_err(|why| Refusal::new(Cause::Conflict, why))?;
             Ok(told::discovery(&scan.shown()))
         }
         Order::Discovery {} => Ok(told::discovery(&scan.shown())),
         Order::Status {} => Ok(told::status(&handle.status())),
         Order::ImportCacti { dump, rra, templates } => {
             let sources = Sources { dump, rra, templates };
-            let imported = import::cacti(handle, &sources).map_err(|why| Fault::new("bad-request", why))?;
+            let imported = import::cacti(handle, &sources).map_err(wrong)?;
             Ok(told::imported(&imported))
         }
         Order::Fetch { source, from, to, step, function } => fetch(handle, source, (from, to), step, function),
@@ -303,27 +302,24 @@ pub(super) fn carry_out(served: &Served, order: Order) -> Result<Value, Fault> {
             let bound = match (above, deviations) {
                 (Some(value), None) => SpikeBound::Above(value),
                 (None, Some(deviations)) if deviations > 0.0 => SpikeBound::Deviations(deviations),
-                _ => return Err(Fault::new("bad-request", "a spike is above a value, or by some deviations")),
+                _ => return Err(wrong("a spike is above a value, or by some deviations")),
             };
             let search = SpikeSearch { bound, start_s: from, end_s: to };
             let found = handle.spikes(source, search, apply).map_err(|why| match why {
-                NoSpikes::NoFile(_) => Fault::new("not-found", why),
-                why => Fault::new("bad-request", why),
+                NoSpikes::NoFile(_) => Refusal::new(Cause::NotFound, why),
+                why => wrong(why),
             })?;
             Ok(told::spikes(&found))
         }
-        Order::Ask { question } => asked::ask(pages, &question),
-        Order::Change { by, order } => asked::order(pages, &by, &order),
-        Order::Picture { graph, form, question } => asked::picture(pages, graph, form, &question),
     }
 }
 
-fn done(done: Done) -> Result<Value, Fault> {
+fn done(done: Done) -> Result<Value, Refusal> {
     Ok(json!({ "sequence": done.sequence }))
 }
 
-fn named(inventory: &Inventory, name: &str) -> Result<u32, Fault> {
-    inventory.device_named(name).ok_or_else(|| Fault::absent("device", name))
+fn named(inventory: &Inventory, name: &str) -> Result<u32, Refusal> {
+    inventory.device_named(name).ok_or_else(|| absent("device", name))
 }
 
 /// How a device is asked; the version follows from the credential where it is not said.
@@ -332,10 +328,10 @@ fn access(
     credential: Option<&str>,
     version: Option<VersionSaid>,
     port: Option<u16>,
-) -> Result<crate::inventory::Access, Fault> {
+) -> Result<crate::inventory::Access, Refusal> {
     let mut access = crate::inventory::Access::default();
     if let Some(name) = credential {
-        let id = inventory.named(Kind::Credential, name).ok_or_else(|| Fault::absent("credential", name))?;
+        let id = inventory.named(Kind::Credential, name).ok_or_else(|| absent("credential", name))?;
         let is_user = inventory.credentials().get(id).is_some_and(|c| matches!(c.login, Login::User { .. }));
         access.credential = Some(id);
         access.version = Some(if is_user { Version::V3 } else { Version::V2c });
@@ -356,9 +352,9 @@ pub(super) fn availability(
     all: bool,
     (failures, recoveries): (Option<u16>, Option<u16>),
     by_snmp: bool,
-) -> Result<Availability, Fault> {
+) -> Result<Availability, Refusal> {
     let said = Availability::said(probes, all, failures, recoveries, by_snmp);
-    said.map_err(|why| Fault::new("bad-request", why))
+    said.map_err(wrong)
 }
 
 fn boxed(arguments: BTreeMap<String, String>) -> Vec<(Box<str>, Box<str>)> {
@@ -366,14 +362,14 @@ fn boxed(arguments: BTreeMap<String, String>) -> Vec<(Box<str>, Box<str>)> {
 }
 
 /// The row of that name, in whatever table.
-fn row_named(inventory: &Inventory, device: u32, name: &str) -> Result<u32, Fault> {
+fn row_named(inventory: &Inventory, device: u32, name: &str) -> Result<u32, Refusal> {
     let is_it = |row: &&u32| inventory.rows().get(**row).is_some_and(|row| *row.name == *name);
-    inventory.rows_of(device).iter().find(is_it).copied().ok_or_else(|| Fault::absent("row", name))
+    inventory.rows_of(device).iter().find(is_it).copied().ok_or_else(|| absent("row", name))
 }
 
 /// All mistakes are told together.
-fn reload(handle: &Handle) -> Result<Value, Fault> {
-    let read = handle.reload().map_err(|why| Fault::new("bad-request", why))?;
+fn reload(handle: &Handle) -> Result<Value, Refusal> {
+    let read = handle.reload().map_err(wrong)?;
     let Reloaded { data, graphs, devices, changed } = read;
     Ok(json!({
         "data_templates": data,
@@ -389,19 +385,19 @@ fn fetch(
     (from, to): (i64, i64),
     step: u64,
     function: Option<String>,
-) -> Result<Value, Fault> {
+) -> Result<Value, Refusal> {
     let name = function.map_or_else(|| "AVERAGE".to_owned(), |name| name.to_uppercase());
-    let consolidation = Consolidation::named(&name)
-        .ok_or_else(|| Fault::new("bad-request", format!("'{name}' is none of average, min, max, last")))?;
+    let consolidation =
+        Consolidation::named(&name).ok_or_else(|| wrong(format!("'{name}' is none of average, min, max, last")))?;
     if !handle.inventory().sources().has(source) {
-        return Err(Fault::absent("data source", &source.to_string()));
+        return Err(absent("data source", &source.to_string()));
     }
     let question = Question { consolidation, start_s: from, end_s: to, step_s: step };
     let series = handle.fetch(source, &question).map_err(|fault| match fault {
         trunkline_rrd::Fault::Io(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Fault::new("not-found", format!("data source {source} has no sample yet"))
+            Refusal::new(Cause::NotFound, format!("data source {source} has no sample yet"))
         }
-        fault => Fault::new("bad-request", fault),
+        fault => wrong(fault),
     })?;
     Ok(told::series(&series))
 }

@@ -1,8 +1,8 @@
 //! What the fuzz target drives: orders, as far as they need nobody who runs.
 
 use super::super::scan::{ADDRESSES_MAX, Range};
-use super::Fault;
-use super::orders::{Order, availability, login};
+use super::orders::{Order, availability, login, read};
+use super::wrong;
 use crate::answer::{Unanswered, View, added, answer, order};
 use crate::exercise::house;
 use crate::inventory::order::Order as Wanted;
@@ -10,32 +10,41 @@ use crate::inventory::{Entry, Inventory, Search};
 use crate::picture::Files;
 use crate::template::built_in;
 use std::sync::LazyLock;
+use trunkline_contract::Refusal;
+use trunkline_contract::graph::Ask;
 use trunkline_rrd::{Fault as NoRows, Question, Series};
 
-/// Lines of orders: no octets do harm; a range holds as many addresses as it may; what pages order is what the
+/// Lines of what is asked: no octets do harm; a range holds as many addresses as it may; what pages order is what the
 /// inventory takes or refuses with a word.
 pub fn orders(octets: &[u8]) {
     static HOUSE: LazyLock<Inventory> = LazyLock::new(house);
     for line in octets.split(|octet| *octet == b'\n') {
-        let Ok(order) = serde_json::from_slice::<Order>(line) else { continue };
-        let done = match order {
-            Order::Discover { network, .. } => Range::parse(&network).map(|range| range.check()).map_err(wrong),
-            Order::Credential { login: said, .. } => login(said).map(|_| ()),
-            Order::Add { probes, all, failures, recoveries, .. }
-            | Order::Probes { probes, all, failures, recoveries, .. } => {
-                availability(&probes, all, (failures, recoveries), true).map(|_| ())
-            }
-            Order::Ask { question } => asked(&HOUSE, &question).map_err(Fault::from),
-            Order::Change { order: wanted, .. } => ordered(&HOUSE, &wanted).map_err(Fault::from),
-            _ => continue,
+        let Ok(ask) = serde_json::from_slice::<Ask>(line) else { continue };
+        let done = match ask {
+            Ask::Question(question) => asked(&HOUSE, &question).map_err(Refusal::from),
+            Ask::Change { order: wanted, .. } => ordered(&HOUSE, &wanted).map_err(Refusal::from),
+            Ask::Operate(order) => read(order).and_then(operated),
+            Ask::Picture { .. } => continue,
         };
-        done.err().into_iter().for_each(|Fault { kind, why }| assert!(!kind.is_empty() && !why.is_empty()));
+        done.err().into_iter().for_each(|refusal| assert!(!refusal.text.is_empty()));
     }
 }
 
-fn wrong(why: String) -> Fault {
+fn operated(order: Order) -> Result<(), Refusal> {
+    match order {
+        Order::Discover { network, .. } => Range::parse(&network).map(|range| range.check()).map_err(no_range),
+        Order::Credential { login: said, .. } => login(said).map(|_| ()),
+        Order::Add { probes, all, failures, recoveries, .. }
+        | Order::Probes { probes, all, failures, recoveries, .. } => {
+            availability(&probes, all, (failures, recoveries), true).map(|_| ())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn no_range(why: String) -> Refusal {
     assert!(why.contains(&ADDRESSES_MAX.to_string()) || why.contains("is none of"));
-    Fault::new("bad-request", why)
+    wrong(why)
 }
 
 fn asked(inventory: &Inventory, question: &serde_json::Value) -> Result<(), Unanswered> {
