@@ -45,7 +45,7 @@ pub struct Node {
     child: Child,
     folder: PathBuf,
     pub address: SocketAddr,
-    /// What it said since it served, for whoever wants to know why it ended.
+    /// What it wrote to its standard error, up to a limit.
     said: Arc<Mutex<String>>,
 }
 
@@ -90,14 +90,15 @@ impl Node {
         command.args(options).envs(environment.iter().copied()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program");
         let mut said = BufReader::new(child.stderr.take().expect("standard error"));
-        let mut line = String::new();
+        let (mut line, mut before) = (String::new(), String::new());
         while !line.contains(says) {
             line.clear();
-            assert_ne!(said.read_line(&mut line).expect("text"), 0, "it does not serve");
+            assert_ne!(said.read_line(&mut line).expect("text"), 0, "it does not serve: {before}");
+            before += &line;
         }
-        // What it says later must find somebody who reads.
-        let later = Arc::new(Mutex::new(String::new()));
-        let kept = Arc::clone(&later);
+        // What it says later must find somebody who reads. Its threads write in any order, some before it serves.
+        let all = Arc::new(Mutex::new(before));
+        let kept = Arc::clone(&all);
         std::thread::spawn(move || {
             for line in said.lines().map_while(Result::ok) {
                 let mut kept = kept.lock().expect("no panic");
@@ -106,7 +107,7 @@ impl Node {
                 }
             }
         });
-        Node { child, folder: folder.to_path_buf(), address: listen.parse().expect("an address"), said: later }
+        Node { child, folder: folder.to_path_buf(), address: listen.parse().expect("an address"), said: all }
     }
 
     /// The process.
@@ -114,7 +115,7 @@ impl Node {
         self.child.id()
     }
 
-    /// What it wrote to its standard error since it served.
+    /// What it wrote to its standard error since its start, up to a limit.
     pub fn said(&self) -> String {
         self.said.lock().expect("no panic").clone()
     }
