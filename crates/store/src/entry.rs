@@ -9,7 +9,7 @@
 //! `a` to `p` two, any other octet three; 0 ends it. A text of more than 15 keeps 12, then a hash of the whole whose
 //! last digit is not 0: that tells it from a text that is there to its end.
 
-use crate::filter::{Field, Filter, Pattern, Test};
+use crate::filter::{Filter, Pattern, Test, TextField};
 use core::ops::RangeInclusive;
 
 /// Octets of an entry.
@@ -97,14 +97,14 @@ impl Lookup {
             let Test::Text { field, pattern } = test else { continue };
             let known = 1 + pattern.prefix().len() + usize::from(pattern.as_exact().is_some());
             let lookups: &[Kind] = match field {
-                Field::CallId => match pattern.as_exact() {
+                TextField::CallId => match pattern.as_exact() {
                     Some(text) => return vec![Lookup::call_id(text)],
                     None => continue,
                 },
-                Field::Caller => &[Kind::Caller],
-                Field::Callee => &[Kind::Callee],
-                Field::Number => &[Kind::Caller, Kind::Callee, Kind::Other],
-                _ => continue,
+                TextField::Caller => &[Kind::Caller],
+                TextField::Callee => &[Kind::Callee],
+                TextField::Number => &[Kind::Caller, Kind::Callee, Kind::Other],
+                TextField::UserAgent | TextField::Verdict | TextField::Codec => continue,
             };
             if known > best.0 {
                 best = (known, lookups.iter().map(|kind| Lookup::number(*kind, pattern)).collect());

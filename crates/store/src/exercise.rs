@@ -1,6 +1,6 @@
 //! One function per parser, driven by the fuzz targets and by the replay of their corpora.
 
-use crate::filter::{Field, Filter, Pattern, sql};
+use crate::filter::{Filter, Pattern, TextField, sql};
 use crate::gist::plan::Plan;
 use crate::gist::{self, Columns};
 use crate::packed::{Damaged, Unpack};
@@ -79,7 +79,7 @@ pub fn gists(octets: &[u8]) {
     for text in ["mos<3 or not code:5xx", "ip:10.0.0.0/8 and duration>1s", "caller:+44* or callee:*7 pdd<9", "lost>1%"]
     {
         let Ok(filter) = Filter::parse(text) else { continue };
-        let words = |_: Field, _: &Pattern| Ok::<_, Damaged>(vec![1, 2]);
+        let words = |_: TextField, _: &Pattern| Ok::<_, Damaged>(vec![1, 2]);
         if let Ok(plan) = Plan::of(filter.node(), 0, &words)
             && let Ok(answers) = plan.ask(&mut whole)
         {

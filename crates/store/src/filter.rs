@@ -14,12 +14,13 @@ pub mod sql;
 mod test;
 
 pub use error::FilterError;
-pub use field::{Field, FieldHelp, Kind, fields};
+pub use field::{Field, FieldHelp, Kind, TextField, fields};
 pub use pattern::Pattern;
 pub use test::{Compare, Network, Test};
 
 use crate::row::Call;
 use crate::time::Zone;
+use field::WholeField;
 
 /// Longest filter, octets; a longer one is refused.
 pub const FILTER_OCTETS_MAX: usize = 4096;
@@ -85,7 +86,7 @@ impl Filter {
     pub fn start_bounds(&self) -> (i64, i64) {
         let (mut from, mut to) = (i64::MIN, i64::MAX);
         for test in self.required() {
-            let Test::Whole { field: Field::Start, all } = test else { continue };
+            let Test::Whole { field: WholeField::Start, all } = test else { continue };
             for (compare, value) in all {
                 match compare {
                     Compare::Less => to = to.min(value.saturating_sub(1)),

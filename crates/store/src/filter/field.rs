@@ -1,33 +1,156 @@
 //! The fields of the filter language: names, what they take, help and examples, in one table.
 
-/// What can be asked about a call.
+/// What can be asked about a call, by how its value is compared. Whatever answers a filter (a call in memory, SQL, the
+/// gists, the rules for masked numbers) matches on the enums inside without a catch-all, so that a new field does not
+/// compile until each of them knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Field {
+    /// Text that matches a pattern.
+    Text(TextField),
+    /// One of a few names.
+    Name(NameField),
+    /// A whole number: a code or nanoseconds.
+    Whole(WholeField),
+    /// A real number: a score, percent or milliseconds.
+    Real(RealField),
+    /// Addresses in a network.
+    Address(AddressField),
+    /// The synchronisation source of a stream.
+    Ssrc,
+    /// One of [`Presence`] is there.
+    Has,
+    /// One of [`Presence`] is not there.
+    Missing,
+}
+
+/// Fields that are text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // each is described in FIELDS
-pub enum Field {
+pub enum TextField {
     Caller,
     Callee,
     Number,
     CallId,
     UserAgent,
-    State,
     Verdict,
+    Codec,
+}
+
+/// Fields that have one of a few names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // each is described in FIELDS
+pub enum NameField {
+    State,
     Hangup,
+}
+
+/// Fields that are whole numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // each is described in FIELDS
+pub enum WholeField {
     Code,
-    Mos,
     Duration,
     Pdd,
     Setup,
     Start,
-    Src,
-    Dst,
-    Ip,
-    Codec,
-    Ssrc,
+}
+
+/// Fields that are real numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // each is described in FIELDS
+pub enum RealField {
+    Mos,
     Lost,
     Jitter,
     JitterMean,
-    Has,
-    Missing,
+}
+
+/// Fields that are addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // each is described in FIELDS
+pub enum AddressField {
+    Src,
+    Dst,
+    Ip,
+}
+
+/// What `has:` and `missing:` can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // each is named in PRESENCES
+pub enum Presence {
+    Mos,
+    Verdict,
+    Answer,
+    End,
+    Ringing,
+    Code,
+    Streams,
+    UserAgent,
+    Codec,
+}
+
+const ALL_PRESENCES: [Presence; 9] = [
+    Presence::Mos,
+    Presence::Verdict,
+    Presence::Answer,
+    Presence::End,
+    Presence::Ringing,
+    Presence::Code,
+    Presence::Streams,
+    Presence::UserAgent,
+    Presence::Codec,
+];
+
+/// Their names, in the order of their bits in [`crate::filter::Test::Has`].
+pub const PRESENCES: [&str; ALL_PRESENCES.len()] = {
+    let mut names = [""; ALL_PRESENCES.len()];
+    let mut n = 0;
+    while n < names.len() {
+        names[n] = ALL_PRESENCES[n].name();
+        n += 1;
+    }
+    names
+};
+
+/// Those whose bit is set.
+pub fn presences(bits: u32) -> impl Iterator<Item = Presence> {
+    ALL_PRESENCES.into_iter().enumerate().filter(move |(n, _)| bits >> n & 1 == 1).map(|(_, presence)| presence)
+}
+
+impl Presence {
+    const fn name(self) -> &'static str {
+        match self {
+            Presence::Mos => "mos",
+            Presence::Verdict => "verdict",
+            Presence::Answer => "answer",
+            Presence::End => "end",
+            Presence::Ringing => "ringing",
+            Presence::Code => "code",
+            Presence::Streams => "streams",
+            Presence::UserAgent => "user-agent",
+            Presence::Codec => "codec",
+        }
+    }
+}
+
+impl Field {
+    /// What it is compared with.
+    pub const fn kind(self) -> Kind {
+        match self {
+            Field::Text(_) => Kind::Text,
+            Field::Name(NameField::State) => Kind::Name(&crate::json::STATES),
+            Field::Name(NameField::Hangup) => Kind::Name(&crate::json::HANGUPS),
+            Field::Whole(WholeField::Code) => Kind::Code,
+            Field::Whole(WholeField::Duration | WholeField::Pdd | WholeField::Setup) => Kind::Seconds,
+            Field::Whole(WholeField::Start) => Kind::Time,
+            Field::Real(RealField::Mos) => Kind::Score,
+            Field::Real(RealField::Lost) => Kind::Percent,
+            Field::Real(RealField::Jitter | RealField::JitterMean) => Kind::Milliseconds,
+            Field::Address(_) => Kind::Address,
+            Field::Ssrc => Kind::Ssrc,
+            Field::Has | Field::Missing => Kind::Name(&PRESENCES),
+        }
+    }
 }
 
 /// What a field is compared with.
@@ -91,45 +214,40 @@ pub fn named(name: &str) -> Option<&'static FieldHelp> {
         .find(|f| f.name.eq_ignore_ascii_case(name) || f.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name)))
 }
 
-/// What `has:` and `missing:` can ask for.
-pub const PRESENCES: [&str; 9] =
-    ["mos", "verdict", "answer", "end", "ringing", "code", "streams", "user-agent", "codec"];
-
 const fn field(
     field: Field,
     name: &'static str,
     aliases: &'static [&'static str],
-    kind: Kind,
     help: &'static str,
     examples: &'static [&'static str],
 ) -> FieldHelp {
-    FieldHelp { field, name, aliases, kind, help, examples }
+    FieldHelp { field, name, aliases, kind: field.kind(), help, examples }
 }
 
 #[rustfmt::skip]
 const FIELDS: [FieldHelp; 24] = [
-    field(Field::Caller, "caller", &["from"], Kind::Text, "user part of From", &["caller:+4420*", "caller:\"*21#\""]),
-    field(Field::Callee, "callee", &["to"], Kind::Text, "user part of To", &["callee:*1234", "not callee:0800*"]),
-    field(Field::Number, "number", &[], Kind::Text, "user part of From, To or Request-URI, an asserted number, or one that was diverted from", &["number:+442071234567"]),
-    field(Field::CallId, "callid", &["call-id", "sip_call_id"], Kind::Text, "Call-ID header field", &["callid:a84b4c76e66710*"]),
-    field(Field::UserAgent, "ua", &["user-agent", "user_agent"], Kind::Text, "User-Agent of the first INVITE", &["ua:*Asterisk*"]),
-    field(Field::State, "state", &[], Kind::Name(&crate::json::STATES), "how the call ended", &["state:completed", "state:rejected"]),
-    field(Field::Verdict, "verdict", &[], Kind::Text, "short name of what was wrong; * for anything", &["verdict:one-way-audio", "verdict:*"]),
-    field(Field::Hangup, "hangup", &[], Kind::Name(&crate::json::HANGUPS), "who ended an answered call", &["hangup:callee"]),
-    field(Field::Code, "code", &["status"], Kind::Code, "status code of the deciding response", &["code:503", "code:5xx", "code>=400"]),
-    field(Field::Mos, "mos", &[], Kind::Score, "lowest G.107 score of its streams", &["mos<3.5"]),
-    field(Field::Duration, "duration", &[], Kind::Seconds, "answer to end", &["duration>=60", "duration<1m30s"]),
-    field(Field::Pdd, "pdd", &[], Kind::Seconds, "post-dial delay: first INVITE to ringing", &["pdd>3s", "pdd<200ms"]),
-    field(Field::Setup, "setup", &[], Kind::Seconds, "first INVITE to answer", &["setup>20s"]),
-    field(Field::Start, "start", &["time"], Kind::Time, "first message", &["start>=2026-11-20T10:00", "start:2026-11-20"]),
-    field(Field::Src, "src", &["source"], Kind::Address, "where the first INVITE came from", &["src:10.1.0.0/16", "src:10.1.2.3:5060"]),
-    field(Field::Dst, "dst", &["destination"], Kind::Address, "where the first INVITE went", &["dst:2001:db8::/32"]),
-    field(Field::Ip, "ip", &["host", "net"], Kind::Address, "any host of its signalling or media", &["ip:10.1.0.0/16", "ip:192.0.2.7"]),
-    field(Field::Codec, "codec", &[], Kind::Text, "a codec that was used", &["codec:PCMA", "codec:AMR*"]),
-    field(Field::Ssrc, "ssrc", &[], Kind::Ssrc, "synchronisation source of one of its streams", &["ssrc:0x3a980074"]),
-    field(Field::Lost, "lost", &["loss"], Kind::Percent, "packets that never came, worst stream, percent of those expected", &["lost>2%"]),
-    field(Field::Jitter, "jitter", &["jitter_max"], Kind::Milliseconds, "highest RFC 3550 jitter, worst stream", &["jitter>20ms"]),
-    field(Field::JitterMean, "jitter_mean", &["jitter-mean"], Kind::Milliseconds, "mean RFC 3550 jitter, worst stream", &["jitter_mean>5ms"]),
-    field(Field::Has, "has", &[], Kind::Name(&PRESENCES), "whether there is one at all", &["has:verdict", "has:streams"]),
-    field(Field::Missing, "missing", &[], Kind::Name(&PRESENCES), "whether there is none", &["missing:mos"]),
+    field(Field::Text(TextField::Caller), "caller", &["from"], "user part of From", &["caller:+4420*", "caller:\"*21#\""]),
+    field(Field::Text(TextField::Callee), "callee", &["to"], "user part of To", &["callee:*1234", "not callee:0800*"]),
+    field(Field::Text(TextField::Number), "number", &[], "user part of From, To or Request-URI, an asserted number, or one that was diverted from", &["number:+442071234567"]),
+    field(Field::Text(TextField::CallId), "callid", &["call-id", "sip_call_id"], "Call-ID header field", &["callid:a84b4c76e66710*"]),
+    field(Field::Text(TextField::UserAgent), "ua", &["user-agent", "user_agent"], "User-Agent of the first INVITE", &["ua:*Asterisk*"]),
+    field(Field::Name(NameField::State), "state", &[], "how the call ended", &["state:completed", "state:rejected"]),
+    field(Field::Text(TextField::Verdict), "verdict", &[], "short name of what was wrong; * for anything", &["verdict:one-way-audio", "verdict:*"]),
+    field(Field::Name(NameField::Hangup), "hangup", &[], "who ended an answered call", &["hangup:callee"]),
+    field(Field::Whole(WholeField::Code), "code", &["status"], "status code of the deciding response", &["code:503", "code:5xx", "code>=400"]),
+    field(Field::Real(RealField::Mos), "mos", &[], "lowest G.107 score of its streams", &["mos<3.5"]),
+    field(Field::Whole(WholeField::Duration), "duration", &[], "answer to end", &["duration>=60", "duration<1m30s"]),
+    field(Field::Whole(WholeField::Pdd), "pdd", &[], "post-dial delay: first INVITE to ringing", &["pdd>3s", "pdd<200ms"]),
+    field(Field::Whole(WholeField::Setup), "setup", &[], "first INVITE to answer", &["setup>20s"]),
+    field(Field::Whole(WholeField::Start), "start", &["time"], "first message", &["start>=2026-11-20T10:00", "start:2026-11-20"]),
+    field(Field::Address(AddressField::Src), "src", &["source"], "where the first INVITE came from", &["src:10.1.0.0/16", "src:10.1.2.3:5060"]),
+    field(Field::Address(AddressField::Dst), "dst", &["destination"], "where the first INVITE went", &["dst:2001:db8::/32"]),
+    field(Field::Address(AddressField::Ip), "ip", &["host", "net"], "any host of its signalling or media", &["ip:10.1.0.0/16", "ip:192.0.2.7"]),
+    field(Field::Text(TextField::Codec), "codec", &[], "a codec that was used", &["codec:PCMA", "codec:AMR*"]),
+    field(Field::Ssrc, "ssrc", &[], "synchronisation source of one of its streams", &["ssrc:0x3a980074"]),
+    field(Field::Real(RealField::Lost), "lost", &["loss"], "packets that never came, worst stream, percent of those expected", &["lost>2%"]),
+    field(Field::Real(RealField::Jitter), "jitter", &["jitter_max"], "highest RFC 3550 jitter, worst stream", &["jitter>20ms"]),
+    field(Field::Real(RealField::JitterMean), "jitter_mean", &["jitter-mean"], "mean RFC 3550 jitter, worst stream", &["jitter_mean>5ms"]),
+    field(Field::Has, "has", &[], "whether there is one at all", &["has:verdict", "has:streams"]),
+    field(Field::Missing, "missing", &[], "whether there is none", &["missing:mos"]),
 ];

@@ -139,7 +139,7 @@ impl<'a> Parser<'a> {
         if self.tests > FILTER_TESTS_MAX {
             return Err(self.error_here(format!("more than {FILTER_TESTS_MAX} tests")));
         }
-        let test = value::test(help, operator, &written, self.zone)
+        let test = value::test(help.field, operator, &written, self.zone)
             .map_err(|message| self.error(written.from, written.to, message))?;
         let negate = (operator == Operator::IsNot) != (help.field == Field::Missing);
         let node = Node::Test(test);

@@ -4,7 +4,7 @@
 //! packed columns are left to functions that the backend registers: `like_pattern(pattern, text)`,
 //! `has_codec(pattern, codecs)`, `has_host(detail, first, last)`, `has_number(pattern, detail)`.
 
-use super::field::{Field, PRESENCES};
+use super::field::{AddressField, NameField, Presence, RealField, TextField, WholeField, presences};
 use super::pattern::Pattern;
 use super::test::{Network, Test};
 use super::{Filter, Node};
@@ -68,14 +68,17 @@ impl Condition {
         match test {
             Test::Text { field, pattern } => self.text(*field, pattern),
             Test::Named { field, names } => {
-                let column = if *field == Field::State { "state" } else { "hangup" };
+                let column = match field {
+                    NameField::State => "state",
+                    NameField::Hangup => "hangup",
+                };
                 self.add(&format!("(? >> {column} & 1)"), [Parameter::Whole(i64::from(*names))]);
             }
             Test::Whole { field, all } => {
-                self.compare(expression(*field), all.iter().map(|(c, v)| (c.sql(), Parameter::Whole(*v))));
+                self.compare(whole(*field), all.iter().map(|(c, v)| (c.sql(), Parameter::Whole(*v))));
             }
             Test::Real { field, all } => {
-                self.compare(expression(*field), all.iter().map(|(c, v)| (c.sql(), Parameter::Real(*v))));
+                self.compare(real(*field), all.iter().map(|(c, v)| (c.sql(), Parameter::Real(*v))));
             }
             Test::Host { field, network } => self.host(*field, network),
             Test::Ssrc(ssrc) => self.add(
@@ -95,15 +98,15 @@ impl Condition {
         self.sql.push_str(") IS TRUE");
     }
 
-    fn text(&mut self, field: Field, pattern: &Pattern) {
+    fn text(&mut self, field: TextField, pattern: &Pattern) {
         match field {
-            Field::Caller => self.like("caller", pattern),
-            Field::Callee => self.like("callee", pattern),
-            Field::CallId => self.like("sip_call_id", pattern),
-            Field::UserAgent => self.word("user_agent", "like_pattern", pattern),
-            Field::Verdict => self.word("verdict_kind", "like_pattern", pattern),
-            Field::Codec => self.word("codecs", "has_codec", pattern),
-            _ => {
+            TextField::Caller => self.like("caller", pattern),
+            TextField::Callee => self.like("callee", pattern),
+            TextField::CallId => self.like("sip_call_id", pattern),
+            TextField::UserAgent => self.word("user_agent", "like_pattern", pattern),
+            TextField::Verdict => self.word("verdict_kind", "like_pattern", pattern),
+            TextField::Codec => self.word("codecs", "has_codec", pattern),
+            TextField::Number => {
                 self.sql.push('(');
                 self.like("caller", pattern);
                 self.sql.push_str(" OR ");
@@ -123,11 +126,11 @@ impl Condition {
         self.add(&sql, [Parameter::Text(pattern.text())]);
     }
 
-    fn host(&mut self, field: Field, network: &Network) {
+    fn host(&mut self, field: AddressField, network: &Network) {
         match field {
-            Field::Src => self.endpoint("src", network),
-            Field::Dst => self.endpoint("dst", network),
-            _ => {
+            AddressField::Src => self.endpoint("src", network),
+            AddressField::Dst => self.endpoint("dst", network),
+            AddressField::Ip => {
                 self.sql.push('(');
                 for column in ["src", "dst"] {
                     self.endpoint(column, network);
@@ -153,18 +156,17 @@ impl Condition {
 
     fn has(&mut self, names: u32) {
         self.sql.push_str("(0");
-        for (n, name) in PRESENCES.iter().enumerate().filter(|(n, _)| names >> n & 1 == 1) {
-            let _ = n;
-            let column = match *name {
-                "mos" => "mos",
-                "verdict" => "verdict_kind",
-                "answer" => "answer_ns",
-                "end" => "end_ns",
-                "ringing" => "ringing_ns",
-                "code" => "code",
-                "streams" => "jitter_max_ms",
-                "user-agent" => "user_agent",
-                _ => "codecs",
+        for presence in presences(names) {
+            let column = match presence {
+                Presence::Mos => "mos",
+                Presence::Verdict => "verdict_kind",
+                Presence::Answer => "answer_ns",
+                Presence::End => "end_ns",
+                Presence::Ringing => "ringing_ns",
+                Presence::Code => "code",
+                Presence::Streams => "jitter_max_ms",
+                Presence::UserAgent => "user_agent",
+                Presence::Codec => "codecs",
             };
             let _ = write!(self.sql, " OR {column} IS NOT NULL");
         }
@@ -184,18 +186,22 @@ pub fn ends(network: &Network) -> (EndpointOctets, EndpointOctets) {
     (endpoint_octets(low), endpoint_octets(high))
 }
 
-fn expression(field: Field) -> &'static str {
+fn whole(field: WholeField) -> &'static str {
     match field {
-        Field::Code => "code",
-        Field::Duration => "(coalesce(end_ns, last_ns) - answer_ns)",
-        Field::Pdd => "(ringing_ns - start_ns)",
-        Field::Setup => "(answer_ns - start_ns)",
-        Field::Start => "start_ns",
-        Field::Mos => "mos",
-        Field::Lost => "lost_percent",
-        Field::Jitter => "jitter_max_ms",
-        Field::JitterMean => "jitter_mean_ms",
-        _ => "NULL",
+        WholeField::Code => "code",
+        WholeField::Duration => "(coalesce(end_ns, last_ns) - answer_ns)",
+        WholeField::Pdd => "(ringing_ns - start_ns)",
+        WholeField::Setup => "(answer_ns - start_ns)",
+        WholeField::Start => "start_ns",
+    }
+}
+
+fn real(field: RealField) -> &'static str {
+    match field {
+        RealField::Mos => "mos",
+        RealField::Lost => "lost_percent",
+        RealField::Jitter => "jitter_max_ms",
+        RealField::JitterMean => "jitter_mean_ms",
     }
 }
 

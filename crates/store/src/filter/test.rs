@@ -1,6 +1,6 @@
 //! One test of one field, and whether it holds for a call in memory.
 
-use super::field::Field;
+use super::field::{AddressField, NameField, Presence, RealField, TextField, WholeField, presences};
 use super::pattern::Pattern;
 use crate::json::duration_ns;
 use crate::row::Call;
@@ -73,36 +73,36 @@ impl Network {
 pub enum Test {
     /// A text field matches.
     Text {
-        /// caller, callee, number, callid, ua, verdict or codec
-        field: Field,
+        /// Which.
+        field: TextField,
         /// What it must match.
         pattern: Pattern,
     },
     /// A field with names has one of those whose bit is set.
     Named {
-        /// state or hangup
-        field: Field,
+        /// Which.
+        field: NameField,
         /// Bit n stands for the name with number n.
         names: u32,
     },
     /// A whole number (code; nanoseconds) compares so with all of these.
     Whole {
-        /// code, duration, pdd, setup or start
-        field: Field,
+        /// Which.
+        field: WholeField,
         /// Comparisons that must all hold.
         all: Vec<(Compare, i64)>,
     },
     /// A number (score, percent, milliseconds) compares so with all of these.
     Real {
-        /// mos, lost, jitter or jitter_mean
-        field: Field,
+        /// Which.
+        field: RealField,
         /// Comparisons that must all hold.
         all: Vec<(Compare, f64)>,
     },
     /// A host lies in the network.
     Host {
-        /// src, dst or ip
-        field: Field,
+        /// Which.
+        field: AddressField,
         /// The network.
         network: Network,
     },
@@ -117,8 +117,8 @@ impl Test {
     pub fn matches(&self, call: &Call) -> bool {
         match self {
             Test::Text { field, pattern } => text_matches(*field, pattern, call),
-            Test::Named { field: Field::State, names } => names >> (call.state as u32) & 1 == 1,
-            Test::Named { names, .. } => names >> (call.hangup as u32) & 1 == 1,
+            Test::Named { field: NameField::State, names } => names >> (call.state as u32) & 1 == 1,
+            Test::Named { field: NameField::Hangup, names } => names >> (call.hangup as u32) & 1 == 1,
             Test::Whole { field, all } => {
                 whole(*field, call).is_some_and(|v| all.iter().all(|(compare, with)| compare.holds(v, *with)))
             }
@@ -127,25 +127,24 @@ impl Test {
             }
             Test::Host { field, network } => host_matches(*field, network, call),
             Test::Ssrc(ssrc) => call.streams.iter().any(|s| s.ssrc == *ssrc),
-            Test::Has(names) => (0..32).any(|n| names >> n & 1 == 1 && has(n, call)),
+            Test::Has(names) => presences(*names).any(|presence| has(presence, call)),
         }
     }
 }
 
-fn text_matches(field: Field, pattern: &Pattern, call: &Call) -> bool {
+fn text_matches(field: TextField, pattern: &Pattern, call: &Call) -> bool {
     let some = |text: &str| !text.is_empty() && pattern.matches(text);
     match field {
-        Field::Caller => pattern.matches(&call.from),
-        Field::Callee => pattern.matches(&call.to),
-        Field::Number => {
+        TextField::Caller => pattern.matches(&call.from),
+        TextField::Callee => pattern.matches(&call.to),
+        TextField::Number => {
             let mut others = call.numbers.iter().map(|one| one.number.as_str());
             pattern.matches(&call.from) || pattern.matches(&call.to) || others.any(|number| pattern.matches(number))
         }
-        Field::CallId => pattern.matches(&call.sip_call_id),
-        Field::UserAgent => some(&call.user_agent),
-        Field::Verdict => call.verdict.as_ref().is_some_and(|v| some(&v.kind)),
-        Field::Codec => call.streams.iter().any(|s| codec_matches(pattern, &s.codec)),
-        _ => false,
+        TextField::CallId => pattern.matches(&call.sip_call_id),
+        TextField::UserAgent => some(&call.user_agent),
+        TextField::Verdict => call.verdict.as_ref().is_some_and(|v| some(&v.kind)),
+        TextField::Codec => call.streams.iter().any(|s| codec_matches(pattern, &s.codec)),
     }
 }
 
@@ -154,33 +153,31 @@ pub fn codec_matches(pattern: &Pattern, codecs: &str) -> bool {
     worst::codec_names(codecs).any(|c| pattern.matches(c))
 }
 
-fn whole(field: Field, call: &Call) -> Option<i64> {
+fn whole(field: WholeField, call: &Call) -> Option<i64> {
     match field {
-        Field::Code => (call.code != 0).then_some(i64::from(call.code)),
-        Field::Duration => duration_ns(call),
-        Field::Pdd => Some(call.ringing_ns?.saturating_sub(call.start_ns)),
-        Field::Setup => Some(call.answer_ns?.saturating_sub(call.start_ns)),
-        Field::Start => Some(call.start_ns),
-        _ => None,
+        WholeField::Code => (call.code != 0).then_some(i64::from(call.code)),
+        WholeField::Duration => duration_ns(call),
+        WholeField::Pdd => Some(call.ringing_ns?.saturating_sub(call.start_ns)),
+        WholeField::Setup => Some(call.answer_ns?.saturating_sub(call.start_ns)),
+        WholeField::Start => Some(call.start_ns),
     }
 }
 
-fn real(field: Field, call: &Call) -> Option<f64> {
+fn real(field: RealField, call: &Call) -> Option<f64> {
     let worst = worst::of(&call.streams);
     match field {
-        Field::Mos => call.mos.map(f64::from),
-        Field::Lost => worst.lost_percent,
-        Field::Jitter => worst.jitter_max_ms,
-        Field::JitterMean => worst.jitter_mean_ms,
-        _ => None,
+        RealField::Mos => call.mos.map(f64::from),
+        RealField::Lost => worst.lost_percent,
+        RealField::Jitter => worst.jitter_max_ms,
+        RealField::JitterMean => worst.jitter_mean_ms,
     }
 }
 
-fn host_matches(field: Field, network: &Network, call: &Call) -> bool {
+fn host_matches(field: AddressField, network: &Network, call: &Call) -> bool {
     match field {
-        Field::Src => network.contains(call.src),
-        Field::Dst => network.contains(call.dst),
-        _ => {
+        AddressField::Src => network.contains(call.src),
+        AddressField::Dst => network.contains(call.dst),
+        AddressField::Ip => {
             let media = call.streams.iter().flat_map(|s| [s.src, s.dst]);
             let hosts = [call.src, call.dst].into_iter().chain(call.ladder.hosts.iter().copied()).chain(media);
             hosts.into_iter().any(|h| network.contains(h))
@@ -188,17 +185,16 @@ fn host_matches(field: Field, network: &Network, call: &Call) -> bool {
     }
 }
 
-fn has(presence: u32, call: &Call) -> bool {
-    match super::field::PRESENCES.get(presence as usize) {
-        Some(&"mos") => call.mos.is_some(),
-        Some(&"verdict") => call.verdict.as_ref().is_some_and(|v| !v.kind.is_empty()),
-        Some(&"answer") => call.answer_ns.is_some(),
-        Some(&"end") => call.end_ns.is_some(),
-        Some(&"ringing") => call.ringing_ns.is_some(),
-        Some(&"code") => call.code != 0,
-        Some(&"streams") => worst::of(&call.streams).jitter_max_ms.is_some(),
-        Some(&"user-agent") => !call.user_agent.is_empty(),
-        Some(&"codec") => call.streams.iter().any(|s| worst::codec_names(&s.codec).next().is_some()),
-        _ => false,
+fn has(presence: Presence, call: &Call) -> bool {
+    match presence {
+        Presence::Mos => call.mos.is_some(),
+        Presence::Verdict => call.verdict.as_ref().is_some_and(|v| !v.kind.is_empty()),
+        Presence::Answer => call.answer_ns.is_some(),
+        Presence::End => call.end_ns.is_some(),
+        Presence::Ringing => call.ringing_ns.is_some(),
+        Presence::Code => call.code != 0,
+        Presence::Streams => worst::of(&call.streams).jitter_max_ms.is_some(),
+        Presence::UserAgent => !call.user_agent.is_empty(),
+        Presence::Codec => call.streams.iter().any(|s| worst::codec_names(&s.codec).next().is_some()),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Column, Columns, HOSTS_OF_CALL_MAX, Range, Ranges, flags, number};
 use crate::entry;
-use crate::filter::field::{Field, PRESENCES};
+use crate::filter::field::{AddressField, NameField, Presence, RealField, TextField, WholeField, presences};
 use crate::filter::{Compare, Network, Node, Pattern, Test};
 use core::ops::RangeInclusive;
 use trunkline_wire::Endpoint;
@@ -279,7 +279,11 @@ impl Plan {
     ///
     /// # Errors
     /// Those of `words`.
-    pub fn of<E>(node: &Node, day_ns: i64, words: &impl Fn(Field, &Pattern) -> Result<Vec<u64>, E>) -> Result<Self, E> {
+    pub fn of<E>(
+        node: &Node,
+        day_ns: i64,
+        words: &impl Fn(TextField, &Pattern) -> Result<Vec<u64>, E>,
+    ) -> Result<Self, E> {
         let each = |nodes: &[Node]| -> Result<Vec<_>, E> { nodes.iter().map(|n| Plan::of(n, day_ns, words)).collect() };
         Ok(match node {
             Node::And(nodes) => {
@@ -293,39 +297,44 @@ impl Plan {
         })
     }
 
-    fn test<E>(test: &Test, day_ns: i64, words: &impl Fn(Field, &Pattern) -> Result<Vec<u64>, E>) -> Result<Self, E> {
-        let real = |field: Field| match field {
-            Field::Mos => (Column::Mos, true),
-            Field::Lost => (Column::Lost, false),
-            Field::Jitter => (Column::JitterMax, false),
-            _ => (Column::JitterMean, false),
-        };
+    fn test<E>(
+        test: &Test,
+        day_ns: i64,
+        words: &impl Fn(TextField, &Pattern) -> Result<Vec<u64>, E>,
+    ) -> Result<Self, E> {
         Ok(match test {
             Test::Text { field, pattern } => match field {
-                Field::Caller => Plan::number(&[Column::Caller], pattern),
-                Field::Callee => Plan::number(&[Column::Callee], pattern),
-                Field::Number => {
+                TextField::Caller => Plan::number(&[Column::Caller], pattern),
+                TextField::Callee => Plan::number(&[Column::Callee], pattern),
+                TextField::Number => {
                     Plan::Or(vec![Plan::number(&[Column::Caller, Column::Callee], pattern), Plan::OtherNumber])
                 }
-                Field::UserAgent => Plan::Words(Column::UserAgent, words(*field, pattern)?),
-                Field::Verdict => Plan::Words(Column::Verdict, words(*field, pattern)?),
-                Field::Codec => Plan::Words(Column::Codecs, words(*field, pattern)?),
-                _ => Plan::Row,
+                TextField::CallId => Plan::Row,
+                TextField::UserAgent => Plan::Words(Column::UserAgent, words(*field, pattern)?),
+                TextField::Verdict => Plan::Words(Column::Verdict, words(*field, pattern)?),
+                TextField::Codec => Plan::Words(Column::Codecs, words(*field, pattern)?),
             },
-            Test::Named { field: Field::State, names } => Plan::Named(0, 15, *names),
-            Test::Named { names, .. } => Plan::Named(flags::HANGUP_SHIFT, 3, *names),
+            Test::Named { field, names } => match field {
+                NameField::State => Plan::Named(0, 15, *names),
+                NameField::Hangup => Plan::Named(flags::HANGUP_SHIFT, 3, *names),
+            },
             Test::Whole { field, all } => match field {
-                Field::Code => Plan::Between(Column::Code, Between::codes(all)),
-                Field::Duration => Plan::Between(Column::Duration, Between::spans(all)),
-                Field::Pdd => Plan::Between(Column::Pdd, Between::spans(all)),
-                Field::Setup => Plan::Between(Column::Setup, Between::spans(all)),
-                _ => Plan::Start(all.iter().map(|(c, at)| (*c, at.saturating_sub(day_ns))).collect()),
+                WholeField::Code => Plan::Between(Column::Code, Between::codes(all)),
+                WholeField::Duration => Plan::Between(Column::Duration, Between::spans(all)),
+                WholeField::Pdd => Plan::Between(Column::Pdd, Between::spans(all)),
+                WholeField::Setup => Plan::Between(Column::Setup, Between::spans(all)),
+                WholeField::Start => Plan::Start(all.iter().map(|(c, at)| (*c, at.saturating_sub(day_ns))).collect()),
             },
-            Test::Real { field, all } => Plan::Between(real(*field).0, Between::reals(real(*field).1, all)),
+            Test::Real { field, all } => match field {
+                RealField::Mos => Plan::Between(Column::Mos, Between::reals(true, all)),
+                RealField::Lost => Plan::Between(Column::Lost, Between::reals(false, all)),
+                RealField::Jitter => Plan::Between(Column::JitterMax, Between::reals(false, all)),
+                RealField::JitterMean => Plan::Between(Column::JitterMean, Between::reals(false, all)),
+            },
             Test::Host { field, network } => match field {
-                Field::Src => Plan::Host(vec![Column::Src], false, *network),
-                Field::Dst => Plan::Host(vec![Column::Dst], false, *network),
-                _ => Plan::Host(vec![Column::Src, Column::Dst], true, *network),
+                AddressField::Src => Plan::Host(vec![Column::Src], false, *network),
+                AddressField::Dst => Plan::Host(vec![Column::Dst], false, *network),
+                AddressField::Ip => Plan::Host(vec![Column::Src, Column::Dst], true, *network),
             },
             Test::Ssrc(_) => Plan::Row,
             Test::Has(names) => Plan::Has(*names),
@@ -524,17 +533,17 @@ fn host<C: Columns>(gists: &mut C, columns: &[Column], others: bool, network: &N
 
 fn has<C: Columns>(gists: &mut C, names: u32) -> Result<Answers, C::Error> {
     let mut answers = Answers::all(gists.rows(), Answer::No);
-    for (_, name) in PRESENCES.iter().enumerate().filter(|(n, _)| names >> n & 1 == 1) {
-        let column = match *name {
-            "mos" => Column::Mos,
-            "verdict" => Column::Verdict,
-            "answer" => Column::Setup,
-            "ringing" => Column::Pdd,
-            "code" => Column::Code,
-            "streams" => Column::JitterMax,
-            "user-agent" => Column::UserAgent,
-            "codec" => Column::Codecs,
-            _ => {
+    for presence in presences(names) {
+        let column = match presence {
+            Presence::Mos => Column::Mos,
+            Presence::Verdict => Column::Verdict,
+            Presence::Answer => Column::Setup,
+            Presence::Ringing => Column::Pdd,
+            Presence::Code => Column::Code,
+            Presence::Streams => Column::JitterMax,
+            Presence::UserAgent => Column::UserAgent,
+            Presence::Codec => Column::Codecs,
+            Presence::End => {
                 answers.or(&each(gists, Column::State, |value| (value & flags::HAS_END != 0).into())?);
                 continue;
             }

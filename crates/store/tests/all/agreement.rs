@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use trunkline_kit::Id;
+use trunkline_store::filter::{Kind, fields};
 use trunkline_store::rollup::{self, Minute};
 use trunkline_store::row::*;
 use trunkline_store::{Access, Filter, Order, Query, Store, SummaryQuery};
@@ -91,62 +92,57 @@ fn call() -> impl Strategy<Value = Call> {
     )
 }
 
+/// A value that a field of this kind takes.
+fn value(kind: Kind) -> BoxedStrategy<String> {
+    let one_of = |values: &[&'static str]| prop::sample::select(values.to_vec()).prop_map(str::to_owned).boxed();
+    let duration = || one_of(&["0", "2s", "10", "1m", "500ms", "7"]);
+    match kind {
+        Kind::Text => prop_oneof![
+            "[0-9aAbB]{1,2}\\*?",
+            "\\*[0-9aAé]{0,2}",
+            Just("+4420*".into()),
+            Just("\\\\*".into()),
+            Just("*".into()),
+            Just("pcm*".into()),
+            Just("\"\"".into()),
+            Just("loss".into()),
+            Just("\"1\0\"".into()),
+            Just("a*e".into()),
+        ]
+        .boxed(),
+        // A whole name, or its beginning.
+        Kind::Name(names) => (prop::sample::select(names.to_vec()), 0usize..3)
+            .prop_map(|(name, length)| if length == 0 { name.to_owned() } else { format!("{}*", &name[..length]) })
+            .boxed(),
+        Kind::Code => one_of(&["200", "4xx", "5xx", "404"]),
+        Kind::Score => {
+            prop_oneof![(10u32..50).prop_map(|m| format!("{}.{}", m / 10, m % 10)), Just("3.456".to_owned())].boxed()
+        }
+        Kind::Seconds | Kind::Milliseconds => duration(),
+        Kind::Percent => (0u32..60).prop_map(|share| format!("{share}%")).boxed(),
+        Kind::Time => one_of(&["2026-11-20", "2026-11-21", "2026-11-20T10:00", "2026-11-22T01:00:07Z"]),
+        Kind::Address => one_of(&[
+            "10.1.0.0/16",
+            "10.0.0.0/8",
+            "0.0.0.0/0",
+            "::/0",
+            "2001:db8::1",
+            "10.1.0.1:5060",
+            "10.1.*",
+            "fe80::/10",
+            "::",
+        ]),
+        Kind::Ssrc => (0u32..5).prop_map(|ssrc| ssrc.to_string()).boxed(),
+    }
+}
+
+/// A test of any field that there is, so that a new one is compared, too.
 fn test() -> impl Strategy<Value = String> {
-    let compare = || prop::sample::select(vec![":", "!=", "<", "<=", ">", ">="]);
-    let is = || prop::sample::select(vec![":", "!="]);
-    let text = prop::sample::select(vec!["caller", "callee", "number", "callid", "ua", "verdict", "codec"]);
-    let pattern = prop_oneof![
-        "[0-9aAbB]{1,2}\\*?",
-        "\\*[0-9aAé]{0,2}",
-        Just("+4420*".into()),
-        Just("\\\\*".into()),
-        Just("*".into()),
-        Just("pcm*".into()),
-        Just("\"\"".into()),
-        Just("loss".into()),
-        Just("\"1\0\"*".into()),
-        Just("a*e".into()),
-    ];
-    let duration = prop::sample::select(vec!["0", "2s", "10", "1m", "500ms", "7"]);
-    let score = prop_oneof![(10u32..50).prop_map(|m| format!("{}.{}", m / 10, m % 10)), Just("3.456".to_owned())];
-    prop_oneof![
-        (text.clone(), is(), pattern.clone()).prop_map(|(f, o, v)| format!("{f}{o}{}", v.replace("\"*", "\""))),
-        (text, is(), pattern).prop_map(|(f, o, v)| format!("{f}{o}{}", v.replace("\"*", "\""))),
-        (prop::sample::select(vec!["duration", "pdd", "setup", "jitter", "jitter_mean"]), compare(), duration)
-            .prop_map(|(f, o, v)| format!("{f}{o}{v}")),
-        (compare(), score).prop_map(|(o, v)| format!("mos{o}{v}")),
-        (compare(), prop::sample::select(vec!["200", "4xx", "5xx", "404"])).prop_map(|(o, v)| format!("code{o}{v}")),
-        (
-            compare(),
-            prop::sample::select(vec!["2026-11-20", "2026-11-21T03", "2026-11-20T10:00", "2026-11-22T01:00:07Z"])
-        )
-            .prop_map(|(o, v)| format!("start{o}{}", if v.ends_with("T03") { "2026-11-21" } else { v })),
-        (
-            prop::sample::select(vec!["src", "dst", "ip"]),
-            is(),
-            prop::sample::select(vec![
-                "10.1.0.0/16",
-                "10.0.0.0/8",
-                "0.0.0.0/0",
-                "::/0",
-                "2001:db8::1",
-                "10.1.0.1:5060",
-                "10.1.*",
-                "fe80::/10",
-                "::",
-            ])
-        )
-            .prop_map(|(f, o, v)| format!("{f}{o}{v}")),
-        (is(), 0u32..5).prop_map(|(o, v)| format!("ssrc{o}{v}")),
-        (compare(), 0u32..60).prop_map(|(o, v)| format!("lost{o}{v}%")),
-        (prop::sample::select(vec!["state:re*", "state:completed", "hangup:none", "state!=ringing", "hangup!=call*"]))
-            .prop_map(str::to_owned),
-        (
-            prop::sample::select(vec!["has", "missing"]),
-            prop::sample::select(trunkline_store::filter::field::PRESENCES.to_vec())
-        )
-            .prop_map(|(f, v)| format!("{f}:{v}")),
-    ]
+    prop::sample::select(fields()).prop_flat_map(|help| {
+        let operators: &[&str] = if help.kind.is_ordered() { &[":", "!=", "<", "<=", ">", ">="] } else { &[":", "!="] };
+        (prop::sample::select(operators), value(help.kind))
+            .prop_map(move |(operator, value)| format!("{}{operator}{value}", help.name))
+    })
 }
 
 fn filter() -> impl Strategy<Value = String> {

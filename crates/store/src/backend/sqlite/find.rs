@@ -7,7 +7,7 @@ use super::slices::{Slice, Slices};
 use crate::columns;
 use crate::entry::Lookup;
 use crate::error::StoreError;
-use crate::filter::field::Field;
+use crate::filter::field::TextField;
 use crate::filter::sql::{Condition, Parameter};
 use crate::filter::{Filter, Pattern};
 use crate::gist::plan::Plan;
@@ -91,8 +91,8 @@ impl DayReader {
 
     /// A filter as it is asked of the gists of this day.
     pub fn plan(&self, filter: &Filter, day: Day) -> Result<Plan, rusqlite::Error> {
-        let words = |field: Field, pattern: &Pattern| {
-            let function = if field == Field::Codec { "has_codec" } else { "like_pattern" };
+        let words = |field: TextField, pattern: &Pattern| {
+            let function = if field == TextField::Codec { "has_codec" } else { "like_pattern" };
             let sql = format!("SELECT id FROM words WHERE {function}(?, text) ORDER BY id");
             let mut select = self.conn.prepare_cached(&sql)?;
             select.query_map([pattern.text()], |row| row.get(0))?.collect()

@@ -2,7 +2,7 @@
 
 use super::{Operator, Written};
 use crate::filter::error::suggestion;
-use crate::filter::field::{Field, FieldHelp, Kind};
+use crate::filter::field::{Field, Kind, RealField, TextField, WholeField};
 use crate::filter::pattern::Pattern;
 use crate::filter::quantity;
 use crate::filter::test::{Compare, Network, Test};
@@ -14,37 +14,50 @@ use trunkline_wire::{Address, Endpoint};
 const AS_SHOWN: f64 = 0.0005;
 
 /// The test of a field and a value; `!=` is made like `:`, the caller negates.
-pub fn test(help: &FieldHelp, operator: Operator, written: &Written, zone: Zone<'_>) -> Result<Test, String> {
-    let (field, plain) = (help.field, written.plain.as_str());
-    Ok(match help.kind {
-        Kind::Text => Test::Text { field, pattern: text(field, &written.pattern) },
-        Kind::Name(names) => named(field, names, written)?,
-        Kind::Code => Test::Whole { field, all: code(operator, plain)? },
-        Kind::Score => Test::Real { field, all: score(operator, plain)? },
-        Kind::Seconds => Test::Whole { field, all: seconds(operator, plain)? },
-        Kind::Milliseconds => Test::Real { field, all: milliseconds(operator, plain)? },
-        Kind::Percent => Test::Real { field, all: percent(operator, plain)? },
-        Kind::Time => Test::Whole { field, all: time(operator, plain, zone)? },
-        Kind::Address => Test::Host { field, network: network(plain)? },
-        Kind::Ssrc => Test::Ssrc(ssrc(plain)?),
+pub fn test(field: Field, operator: Operator, written: &Written, zone: Zone<'_>) -> Result<Test, String> {
+    let plain = written.plain.as_str();
+    Ok(match field {
+        Field::Text(field) => Test::Text { field, pattern: text(field, &written.pattern) },
+        Field::Name(name) => Test::Named { field: name, names: names(field, written)? },
+        Field::Whole(field) => {
+            let all = match field {
+                WholeField::Code => code(operator, plain)?,
+                WholeField::Duration | WholeField::Pdd | WholeField::Setup => seconds(operator, plain)?,
+                WholeField::Start => time(operator, plain, zone)?,
+            };
+            Test::Whole { field, all }
+        }
+        Field::Real(field) => {
+            let all = match field {
+                RealField::Mos => score(operator, plain)?,
+                RealField::Lost => percent(operator, plain)?,
+                RealField::Jitter | RealField::JitterMean => milliseconds(operator, plain)?,
+            };
+            Test::Real { field, all }
+        }
+        Field::Address(field) => Test::Host { field, network: network(plain)? },
+        Field::Ssrc => Test::Ssrc(ssrc(plain)?),
+        Field::Has | Field::Missing => Test::Has(names(field, written)?),
     })
 }
 
 /// Numbers are kept without visual separators, and are sought so.
-fn text(field: Field, pattern: &Pattern) -> Pattern {
+fn text(field: TextField, pattern: &Pattern) -> Pattern {
     match field {
-        Field::Caller | Field::Callee | Field::Number => Pattern::parse(&sought(&pattern.text())),
-        _ => pattern.clone(),
+        TextField::Caller | TextField::Callee | TextField::Number => Pattern::parse(&sought(&pattern.text())),
+        TextField::CallId | TextField::UserAgent | TextField::Verdict | TextField::Codec => pattern.clone(),
     }
 }
 
-fn named(field: Field, names: &'static [&'static str], written: &Written) -> Result<Test, String> {
+/// The names of a field that match, by bit.
+fn names(field: Field, written: &Written) -> Result<u32, String> {
+    let names = if let Kind::Name(names) = field.kind() { names } else { &[] };
     let matching = names.iter().enumerate().filter(|(_, name)| written.pattern.matches(name));
     let bits = matching.fold(0u32, |bits, (n, _)| bits | 1 << n);
     if bits == 0 {
         return Err(format!("unknown name '{}'{}", written.plain, suggestion(&written.plain, names.iter().copied())));
     }
-    Ok(if matches!(field, Field::Has | Field::Missing) { Test::Has(bits) } else { Test::Named { field, names: bits } })
+    Ok(bits)
 }
 
 fn code(operator: Operator, text: &str) -> Result<Vec<(Compare, i64)>, String> {

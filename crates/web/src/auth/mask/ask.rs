@@ -4,7 +4,7 @@
 //! whole values may be asked for of what is masked, and of whole numbers few ([`super::super::masked_probe`]).
 
 use crate::auth::refusal::Refusal;
-use trunkline_store::filter::{Field, Filter, Node, Pattern, Test};
+use trunkline_store::filter::{Field, Filter, Node, Pattern, Test, TextField};
 
 /// Whether a masked viewer may ask this; the numbers that are asked for, for [`crate::auth::Desk::may_ask_for`].
 ///
@@ -44,30 +44,35 @@ pub fn check_search(text: &str) -> Result<(), Refusal> {
 pub fn names_numbers(text: &str) -> bool {
     let Ok(filter) = Filter::parse(text) else { return true };
     walk(filter.node(), &mut |test| match test {
-        Test::Text { field, .. } if is_number(*field) || *field == Field::CallId => Err(()),
+        Test::Text { field, .. } if is_number(*field) || *field == TextField::CallId => Err(()),
         _ => Ok(()),
     })
     .is_err()
 }
 
-fn is_number(field: Field) -> bool {
-    matches!(field, Field::Caller | Field::Callee | Field::Number)
-}
-
-/// Call-ID and User-Agent may hold numbers, which are masked in what is shown.
-fn check_text(field: Field, pattern: &Pattern) -> Result<(), Refusal> {
-    let digits = pattern.text().contains(char::is_numeric);
+fn is_number(field: TextField) -> bool {
     match field {
-        Field::CallId if pattern.as_exact().is_none() => Err(whole_only(field)),
-        Field::UserAgent if pattern.as_exact().is_none() && digits => Err(Refusal::Forbidden(
-            "numbers are masked for you: with * only letters can be asked of ua, as ua:*Asterisk*".to_owned(),
-        )),
-        _ => Ok(()),
+        TextField::Caller | TextField::Callee | TextField::Number => true,
+        TextField::CallId | TextField::UserAgent | TextField::Verdict | TextField::Codec => false,
     }
 }
 
-fn whole_only(field: Field) -> Refusal {
-    let name = trunkline_store::filter::fields().iter().find(|f| f.field == field).map_or("number", |f| f.name);
+/// Call-ID and User-Agent may hold numbers, which are masked in what is shown.
+fn check_text(field: TextField, pattern: &Pattern) -> Result<(), Refusal> {
+    let digits = pattern.text().contains(char::is_numeric);
+    match field {
+        TextField::CallId if pattern.as_exact().is_none() => Err(whole_only(field)),
+        TextField::UserAgent if pattern.as_exact().is_none() && digits => Err(Refusal::Forbidden(
+            "numbers are masked for you: with * only letters can be asked of ua, as ua:*Asterisk*".to_owned(),
+        )),
+        TextField::CallId | TextField::UserAgent | TextField::Verdict | TextField::Codec => Ok(()),
+        TextField::Caller | TextField::Callee | TextField::Number => Ok(()),
+    }
+}
+
+fn whole_only(field: TextField) -> Refusal {
+    let name =
+        trunkline_store::filter::fields().iter().find(|f| f.field == Field::Text(field)).map_or("number", |f| f.name);
     Refusal::Forbidden(format!("numbers are masked for you: {name} can be asked for as a whole, without *"))
 }
 
