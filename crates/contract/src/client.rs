@@ -29,8 +29,7 @@ impl<C: Contract> Client<C> {
         // the same.
         let greeted = frame::greet(&mut stream, C::VERSION);
         frame::met(&mut stream, C::VERSION)?;
-        greeted?;
-        let sent = frame::send(&mut stream, ask, frame::ASK_OCTETS_MAX);
+        let sent = greeted.map_err(Fault::from).and_then(|()| frame::send(&mut stream, ask, frame::ASK_OCTETS_MAX));
         if let Err(fault @ (Fault::TooLong { .. } | Fault::Unreadable(_))) = sent {
             return Err(fault);
         }

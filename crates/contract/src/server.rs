@@ -326,7 +326,10 @@ mod tests {
     fn one_connection_too_many_is_told_so_and_a_place_comes_free() {
         let (_folder, path, _server) = served(PATIENCE);
         let mut all: Vec<UnixStream> = (0..CONNECTIONS_MAX).map(|_| greeted(&path)).collect();
-        assert_eq!(ask(&path, 4).unwrap_err(), Refusal::new(Cause::Busy, "too many connections"));
+        // It says so and closes at once: often before the client has written anything.
+        for _ in 0..200 {
+            assert_eq!(ask(&path, 4).unwrap_err(), Refusal::new(Cause::Busy, "too many connections"));
+        }
         all.clear();
         let begin = Instant::now();
         while ask(&path, 4).is_err() {
