@@ -7,6 +7,7 @@ use super::rules;
 use super::series::SeriesFeed;
 use crate::command::repair;
 use crate::failure::Failure;
+use crate::graph;
 use crate::retention::{self, clock::Ages};
 use crate::run::config;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use std::time::Duration;
 use trunkline_alert::delivery::History;
 use trunkline_alert::job::{Alerts, Control, Seen};
 use trunkline_graph::job::Handle;
+use trunkline_job::{Around, Job, Samples};
 use trunkline_kit::metrics::Sample;
 use trunkline_web::sources::Ages as _;
 
@@ -127,7 +129,8 @@ impl Running {
             data: here,
         };
         let (alerts, fed) = (Arc::clone(&running.alerts), Arc::clone(&running.fed));
-        running.thread("alert-history", move || keep_history(&alerts, &fed, &ages, &kept))?;
+        let thread = running.thread("alert-history", move || keep_history(&alerts, &fed, &ages, &kept));
+        thread.map_err(|e| failed(&e))?;
         Ok(running)
     }
 
@@ -135,7 +138,7 @@ impl Running {
     ///
     /// # Errors
     /// A thread cannot be started.
-    pub fn watch_graphs(&self, graphs: Handle) -> Result<(), Failure> {
+    fn watch_graphs(&self, graphs: Handle) -> Result<(), String> {
         let feed = SeriesFeed::new(Arc::clone(&self.alerts), graphs, Arc::clone(&self.fed), self.every);
         self.thread("alert-series", move || feed.run())
     }
@@ -144,13 +147,13 @@ impl Running {
     ///
     /// # Errors
     /// A thread cannot be started.
-    pub fn watch_metrics(&self, samples: impl Fn() -> Option<Vec<Sample>> + Send + 'static) -> Result<(), Failure> {
+    fn watch_metrics(&self, samples: Samples) -> Result<(), String> {
         let feed = MetricsFeed::new(Arc::clone(&self.alerts), Arc::clone(&self.fed), self.every);
-        self.thread("alert-metrics", move || feed.run(samples))
+        self.thread("alert-metrics", move || feed.run(move || samples()))
     }
 
     /// Has reports made, of these graphs and the store of the data folder.
-    pub fn report(&self, graphs: Option<Handle>) {
+    fn report(&self, graphs: Option<Handle>) {
         self.alerts.report_with(Arc::new(Sources::new(self.data.clone(), graphs)));
     }
 
@@ -159,30 +162,30 @@ impl Running {
         &self.tap
     }
 
-    fn thread(&self, name: &str, runs: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
+    fn thread(&self, name: &str, runs: impl FnOnce() + Send + 'static) -> Result<(), String> {
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(runs);
-        let thread = thread.map_err(|e| Failure::Failed(format!("a thread cannot be started: {e}")))?;
+        let thread = thread.map_err(|e| format!("a thread cannot be started: {e}"))?;
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
         Ok(())
     }
+}
 
-    /// Reads the rules again; where they have mistakes, those that were read before hold.
-    pub fn reload(&self) {
-        let taken = (self.again)().and_then(|rules| self.alerts.reload(rules).map_err(|fault| fault.to_string()));
-        match taken {
-            Ok(()) => tracing::info!(rules = self.alerts.rules().rules.len(), "alerts: rules were read again"),
-            Err(why) => tracing::error!("alerts: the rules stay as they were: {why}"),
+impl Job for Running {
+    fn name(&self) -> &'static str {
+        "alerts"
+    }
+
+    /// Has rules watch the graphs and the metrics of this process.
+    fn connect(&self, around: &Around<'_>) -> Result<(), String> {
+        let graphs = around.jobs.get::<graph::here::Running>().map(|graphs| graphs.handle().clone());
+        if let Some(graphs) = graphs.clone() {
+            self.watch_graphs(graphs)?;
         }
+        self.report(graphs);
+        self.watch_metrics(Arc::clone(&around.samples))
     }
 
-    /// What is wrong, a sentence each.
-    pub fn troubles(&self) -> Vec<String> {
-        let told = |why| format!("alerts: nobody is told, as their log cannot be written: {why}");
-        self.alerts.view().fault.map(told).into_iter().collect()
-    }
-
-    /// Their metrics.
-    pub fn samples(&self) -> Vec<Sample> {
+    fn samples(&self) -> Vec<Sample> {
         let mut samples = self.alerts.samples();
         let counter = |name, help, count: &AtomicU64| Sample::counter(name, help, count.load(Ordering::Relaxed));
         samples.extend([
@@ -205,8 +208,22 @@ impl Running {
         samples
     }
 
-    /// Ends the feeds and who asks; the job itself ends when nobody has it any more.
-    pub fn stop(&self) {
+    fn unhealthy(&self) -> Vec<String> {
+        let told = |why| format!("alerts: nobody is told, as their log cannot be written: {why}");
+        self.alerts.view().fault.map(told).into_iter().collect()
+    }
+
+    /// Reads the rules again; where they have mistakes, those that were read before hold.
+    fn reload(&self) {
+        let taken = (self.again)().and_then(|rules| self.alerts.reload(rules).map_err(|fault| fault.to_string()));
+        match taken {
+            Ok(()) => tracing::info!(rules = self.alerts.rules().rules.len(), "alerts: rules were read again"),
+            Err(why) => tracing::error!("alerts: the rules stay as they were: {why}"),
+        }
+    }
+
+    /// Ends the feeds and who asks: what ends is not held against anybody.
+    fn ending(&self) {
         self.fed.ends.store(true, Ordering::Relaxed);
         self.alerts.end_reports();
         drop(self.control.lock().unwrap_or_else(PoisonError::into_inner).take());
@@ -216,5 +233,11 @@ impl Running {
                 tracing::error!("a thread of alerts failed; this is a defect of Trunkline");
             }
         }
+    }
+
+    /// The job itself ends when nobody has it any more.
+    fn stop(&self) -> Vec<String> {
+        self.ending();
+        Vec::new()
     }
 }

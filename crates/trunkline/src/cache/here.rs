@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Instant;
 use trunkline_cache::job::{Figures, Job, samples};
 use trunkline_cache::service::{Bar, Count, HotKey, SlowCommand};
+use trunkline_job::{self as job, Figure};
 use trunkline_kit::config::Section;
 use trunkline_kit::metrics::Sample;
-use trunkline_net::ThreadsFailed;
 use trunkline_web::sources::{
     CacheBar, CacheHotKey, CacheMemory, CacheRefused, CacheSetting, CacheSlowCommand, CacheSnapshot,
 };
@@ -23,57 +23,21 @@ const PATHS: [&str; 4] = ["accounts", "certificate", "key", "client-issuers"];
 pub struct Running {
     job: Arc<Job>,
     settings: Vec<CacheSetting>,
+    /// It shows a certificate to clients.
+    is_encrypted: bool,
     begun: Instant,
-}
-
-/// Totals and levels for the status line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Keys looked for.
-    pub gets: u64,
-    /// Of these, keys found.
-    pub hits: u64,
-    /// Values that came.
-    pub sets: u64,
-    /// Items evicted.
-    pub evicted: u64,
-    /// Items that are there.
-    pub items: u64,
-    /// Octets that are taken.
-    pub used_octets: u64,
-    /// Octets that may be taken.
-    pub limit_octets: u64,
 }
 
 impl Running {
     /// A job that was started with this section.
     pub fn new(job: Job, section: &config::Cache) -> Self {
-        Running { job: Arc::new(job), settings: settings(section), begun: Instant::now() }
+        let is_encrypted = section.certificate.is_some();
+        Running { job: Arc::new(job), settings: settings(section), is_encrypted, begun: Instant::now() }
     }
 
     /// Where it listens by TCP, if it does.
     pub fn address(&self) -> Option<SocketAddr> {
         self.job.addresses().iter().flatten().next().copied()
-    }
-
-    /// Totals and levels.
-    pub fn totals(&self) -> Totals {
-        let figures = self.job.figures();
-        let of = |count| figures.commands.of(count);
-        Totals {
-            gets: of(Count::Hit) + of(Count::Miss),
-            hits: of(Count::Hit),
-            sets: of(Count::Set),
-            evicted: figures.store.evicted,
-            items: figures.store.items,
-            used_octets: figures.store.used_octets,
-            limit_octets: figures.limit_octets,
-        }
-    }
-
-    /// Its metrics.
-    pub fn samples(&self) -> Vec<Sample> {
-        samples(&self.job.figures())
     }
 
     /// Everything at this moment.
@@ -94,10 +58,35 @@ impl Running {
             ..snapshot(&figures)
         }
     }
+}
+
+impl job::Job for Running {
+    fn name(&self) -> &'static str {
+        "cache"
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let figures = self.job.figures();
+        let of = |count| figures.commands.of(count);
+        let (hits, gets) = (of(Count::Hit), of(Count::Hit) + of(Count::Miss));
+        let store = &figures.store;
+        vec![
+            Figure::PerSecond("gets/s", gets),
+            Figure::Share("hits", hits, gets),
+            Figure::PerSecond("sets/s", of(Count::Set)),
+            Figure::PerSecond("evicted/s", store.evicted),
+            Figure::Level("items", store.items),
+            Figure::Fill("memory", store.used_octets as f64 / figures.limit_octets.max(1) as f64),
+        ]
+    }
+
+    fn samples(&self) -> Vec<Sample> {
+        samples(&self.job.figures())
+    }
 
     /// Reads its certificates again, where it shows any.
-    pub fn reload(&self, section: &config::Cache) {
-        if section.certificate.is_none() {
+    fn reload(&self) {
+        if !self.is_encrypted {
             return;
         }
         if let Err(why) = self.job.refresh_certificates() {
@@ -105,12 +94,9 @@ impl Running {
         }
     }
 
-    /// Ends it: what came is answered.
-    ///
-    /// # Errors
-    /// Threads of it failed.
-    pub fn stop(&self) -> Result<(), ThreadsFailed> {
-        self.job.stop()
+    /// What came is answered.
+    fn stop(&self) -> Vec<String> {
+        self.job.stop().err().map(|failed| format!("cache: {failed}")).into_iter().collect()
     }
 }
 
@@ -248,8 +234,9 @@ mod tests {
         let value = |name: &str| told.settings.iter().find(|s| s.name == name).map(|s| s.value.as_str());
         assert_eq!([value("listen"), value("memory")], [Some("127.0.0.1:0, unix:c.sock"), Some("64 MiB")]);
         assert_eq!(value("key"), Some("none"));
-        assert_eq!((running.totals().gets, running.totals().hits), (3, 1));
-        assert!(running.samples().iter().any(|sample| sample.name == "trunkline_cache_get_keys_total"));
-        running.stop().unwrap();
+        let figures = job::Job::figures(&running);
+        assert_eq!(figures[..2], [Figure::PerSecond("gets/s", 3), Figure::Share("hits", 1, 3)]);
+        assert!(job::Job::samples(&running).iter().any(|sample| sample.name == "trunkline_cache_get_keys_total"));
+        assert_eq!(job::Job::stop(&running), Vec::<String>::new());
     }
 }

@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_charge::job::records::Told;
 use trunkline_charge::job::{Counts, Forwarded, Node, Stream};
+use trunkline_job::{Figure, Job};
 use trunkline_kit::counters::Counted;
 use trunkline_kit::metrics::Sample;
 use trunkline_net::ThreadsFailed;
@@ -27,19 +28,6 @@ enum Place {
     Alone(Box<Mutex<Node>>),
     /// One of several.
     Seat(Seat),
-}
-
-/// Totals and levels for the status line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Credit-control requests.
-    pub requests: u64,
-    /// Of these, copies.
-    pub copies: u64,
-    /// Refused because the disk or memory did not keep up.
-    pub busy: u64,
-    /// Open sessions.
-    pub sessions: u64,
 }
 
 impl Running {
@@ -78,18 +66,68 @@ impl Running {
         self.with(|node| node.addresses().first().copied().flatten()).flatten()
     }
 
-    /// Totals and levels.
-    pub fn totals(&self) -> Totals {
+    /// Why nothing is answered any more, if so.
+    pub fn failure(&self) -> Option<String> {
+        match &self.place {
+            Place::Alone(_) => self.with(|node| node.failure()).flatten(),
+            Place::Seat(seat) => seat.failure(),
+        }
+    }
+
+    /// What is not as it should be, though it goes on: the stream is away.
+    fn stream_trouble(&self) -> Option<String> {
+        let Place::Seat(seat) = &self.place else { return None };
+        match self.with(|node| node.stream()) {
+            Some(stream) => stream.and_then(|stream| stream.trouble()),
+            None => seat.seen().away.map(|why| format!("charging stands by, and the stream is away: {why}")),
+        }
+    }
+
+    /// Ends it: what came is answered.
+    ///
+    /// # Errors
+    /// Threads of it failed.
+    pub fn end(&self) -> Result<(), ThreadsFailed> {
+        match &self.place {
+            Place::Alone(_) => {
+                let stopped = self.with(Node::stop).unwrap_or(Ok(()));
+                // What the records wrote last is brought, too.
+                drop(self.rows.lock().unwrap_or_else(PoisonError::into_inner).take());
+                stopped
+            }
+            Place::Seat(seat) => {
+                seat.stop();
+                drop(self.rows.lock().unwrap_or_else(PoisonError::into_inner).take());
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Job for Running {
+    fn name(&self) -> &'static str {
+        "charging"
+    }
+
+    /// Of a node that stands by all are 0.
+    fn figures(&self) -> Vec<Figure> {
+        let figures = |requests, copies, busy, sessions| {
+            vec![
+                Figure::PerSecond("requests/s", requests),
+                Figure::PerSecond("copies/s", copies),
+                Figure::Since("busy", busy),
+                Figure::Level("sessions", sessions),
+            ]
+        };
         self.with(|node| {
             let Counts { initial, update, terminate, event, copies, answered_busy, .. } = node.counts();
             let sessions = node.look(|core| core.state().open_sessions()) as u64;
-            Totals { requests: initial + update + terminate + event, copies, busy: answered_busy, sessions }
+            figures(initial + update + terminate + event, copies, answered_busy, sessions)
         })
-        .unwrap_or_default()
+        .unwrap_or_else(|| figures(0, 0, 0, 0))
     }
 
-    /// Its metrics.
-    pub fn samples(&self) -> Vec<Sample> {
+    fn samples(&self) -> Vec<Sample> {
         let served = self.with(|node| {
             let levels = |core: &trunkline_charge::session::Core| {
                 let state = core.state();
@@ -141,52 +179,32 @@ impl Running {
             .collect()
     }
 
-    /// What is wrong and does not end it, a sentence each.
-    pub fn troubles(&self) -> Vec<String> {
-        let mut troubles: Vec<String> = self.records.iter().flat_map(|told| told.troubles()).collect();
+    fn unhealthy(&self) -> Vec<String> {
+        let failure = self.failure().map(|why| format!("charging answers nothing any more: {why}"));
+        let mut lines: Vec<String> = failure.into_iter().collect();
+        lines.extend(self.records.iter().flat_map(|told| told.troubles()));
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let failure = rows.as_ref().and_then(Rows::failure);
-        troubles.extend(failure.map(|why| format!("rows of charging records wait on disk: {why}")));
-        troubles.extend(self.with(|node| node.troubles()).unwrap_or_default());
-        troubles.extend(self.stream_trouble());
+        lines.extend(failure.map(|why| format!("rows of charging records wait on disk: {why}")));
+        lines.extend(self.with(|node| node.troubles()).unwrap_or_default());
+        lines.extend(self.stream_trouble());
+        lines
+    }
+
+    /// A node whose ledger failed ends: clients see it go, and ask another server.
+    fn look_after(&self) {
+        if self.failure().is_some() {
+            // That threads failed is told at the end, too.
+            let _ = self.end();
+        }
+    }
+
+    /// What came is answered.
+    fn stop(&self) -> Vec<String> {
+        let mut troubles: Vec<String> =
+            self.end().err().map(|failed| format!("charging: {failed}")).into_iter().collect();
+        troubles.extend(self.failure().map(|why| format!("charging: the ledger cannot be written: {why}")));
         troubles
-    }
-
-    /// Why nothing is answered any more, if so.
-    pub fn failure(&self) -> Option<String> {
-        match &self.place {
-            Place::Alone(_) => self.with(|node| node.failure()).flatten(),
-            Place::Seat(seat) => seat.failure(),
-        }
-    }
-
-    /// What is not as it should be, though it goes on: the stream is away.
-    fn stream_trouble(&self) -> Option<String> {
-        let Place::Seat(seat) = &self.place else { return None };
-        match self.with(|node| node.stream()) {
-            Some(stream) => stream.and_then(|stream| stream.trouble()),
-            None => seat.seen().away.map(|why| format!("charging stands by, and the stream is away: {why}")),
-        }
-    }
-
-    /// Ends it: what came is answered.
-    ///
-    /// # Errors
-    /// Threads of it failed.
-    pub fn stop(&self) -> Result<(), ThreadsFailed> {
-        match &self.place {
-            Place::Alone(_) => {
-                let stopped = self.with(Node::stop).unwrap_or(Ok(()));
-                // What the records wrote last is brought, too.
-                drop(self.rows.lock().unwrap_or_else(PoisonError::into_inner).take());
-                stopped
-            }
-            Place::Seat(seat) => {
-                seat.stop();
-                drop(self.rows.lock().unwrap_or_else(PoisonError::into_inner).take());
-                Ok(())
-            }
-        }
     }
 }
 

@@ -1,18 +1,16 @@
 //! `trunkline demo`: a simulated world through the whole program, with the web in front.
 
-use crate::alert;
 use crate::bar::{Bar, TICK};
-use crate::cache::{configured, here::Running};
+use crate::cache::here::Running;
 use crate::charge;
 use crate::demo::{self, Farming, Gateway, Load, Stage, Tapped};
 use crate::failure::Failure;
 use crate::graph;
 use crate::rights;
-use crate::run::charging::charging_node;
+use crate::run::jobs::OpenedJobs;
 use crate::run::log;
 use crate::run::now_ns;
 use crate::run::service::{Beside, Listening, Service};
-use crate::run::stopped::or_stopped;
 use crate::run::view::View;
 use crate::show::figure;
 use crate::stop::Stop;
@@ -26,7 +24,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use trunkline_graph::job::EchoSockets;
 use trunkline_kit::exit::Exit;
 use trunkline_web::{Handle, Mode};
 
@@ -76,28 +73,18 @@ impl Demo {
         let stage = Stage::new(start_ns, LANES);
         let rings = Tapped::rings(&demo::world(self.seed, start_ns), &stage).map_err(Failure::Failed)?;
         let listening = Listening { rings, since_ns: start_ns };
-        let charging = charge::configured::open(
-            &settings.charge,
-            &settings.charge_gtpp,
-            &settings.directory,
-            &settings.data.folder,
-        )?;
-        let mut stopped = Vec::new();
-        let charging = charging.map(|prepared| charging_node(prepared, &settings));
-        let charging = or_stopped("charging stays", charging, &mut stopped);
+        let opened = OpenedJobs::open(&settings)?;
         demo::templates_and_rules(folder.path()).map_err(|e| Failure::Failed(format!("the demonstration: {e}")))?;
-        let graphs = graph::here::Running::start(&settings.graph, folder.path(), EchoSockets::open());
-        let graphs = or_stopped("graphs stay", Some(graphs), &mut stopped);
-        let alerts = alert::here::Running::start(&settings.alert, settings.alert_history.clone(), folder.path());
-        let alerts = or_stopped("alerts stay", Some(alerts), &mut stopped);
-        let cache = configured::open(&settings.cache)?;
-        let mut service = Service::on(&settings, listening, Beside { cache, charging, graphs, alerts, stopped })?;
+        let mut stopped = Vec::new();
+        let jobs = opened.start(&settings, &mut stopped)?;
+        let mut service = Service::on(&settings, listening, Beside { jobs, stopped })?;
         service.show(&settings, "demo");
-        let graphs = service.view().graphs().map(graph::here::Running::handle);
+        let graphs = service.view().jobs().get().map(graph::here::Running::handle);
         let mut farm = graphs.map(|graphs| Farming::start(graphs, self.seed, now_ns() / 1_000_000)).transpose()?;
-        let load = service.view().cache().and_then(Running::address).map(|at| Load::start(at, self.seed)).transpose();
+        let load =
+            service.view().jobs().get().and_then(Running::address).map(|at| Load::start(at, self.seed)).transpose();
         let load = load.map_err(|e| Failure::Failed(format!("a thread cannot be started: {e}")))?;
-        let node = service.view().charging().and_then(charge::here::Running::address);
+        let node = service.view().jobs().get().and_then(charge::here::Running::address);
         let gateway = node.map(|at| Gateway::start(folder.path(), at, self.seed)).transpose()?;
         catch_up(&stage, &service, &stop);
         farm.as_mut().map(Farming::planted).transpose()?;
@@ -106,7 +93,7 @@ impl Demo {
         } else {
             let live = Arc::new(Here::new(Arc::clone(service.view()), "demo"));
             let reader = Arc::new(Captured::new(folder.path(), Captures::default()));
-            let graphs = service.view().graphs().map(graph::here::Running::node);
+            let graphs = service.view().jobs().get().map(graph::here::Running::node);
             let handle = serve::serve(bound, &settings, live, graphs, Some(reader))?;
             self.tell(&handle, &folder, service.view())?;
             Some(handle)

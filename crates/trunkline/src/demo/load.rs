@@ -148,6 +148,7 @@ mod tests {
     use crate::cache::{configured, here::Running};
     use crate::eventually::awaited;
     use crate::run::config::{Cache, Door};
+    use trunkline_job::{Figure, Job};
 
     #[test]
     fn profiles_are_asked_for_brought_and_found_again() {
@@ -156,13 +157,17 @@ mod tests {
         let at = job.addresses()[0].unwrap();
         let running = Running::new(job, &section);
         let load = Load::start(at, 7).unwrap();
-        awaited("there are 300 requests", || {
-            let totals = running.totals();
-            if totals.gets < 300 { Err(Box::new(totals)) } else { Ok(()) }
+        awaited("there are 300 requests", || match running.figures() {
+            figures if matches!(figures[0], Figure::PerSecond("gets/s", 300..)) => Ok(()),
+            figures => Err(figures),
         });
         drop(load);
-        let totals = running.totals();
-        assert!(totals.hits > 0 && totals.sets > 0 && totals.items > 0 && totals.hits < totals.gets, "{totals:?}");
-        running.stop().unwrap();
+        let figures = running.figures();
+        assert!(matches!(figures[1], Figure::Share("hits", hits @ 1.., gets) if hits < gets), "{figures:?}");
+        assert!(
+            matches!(figures[2..5], [Figure::PerSecond("sets/s", 1..), _, Figure::Level("items", 1..)]),
+            "{figures:?}"
+        );
+        assert_eq!(running.stop(), Vec::<String>::new());
     }
 }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_contract::graph::Graphs as Contract;
 use trunkline_contract::{Node, Server};
 use trunkline_graph::job::{EchoSockets, Graphs, Handle, Options, Reloaded, Service};
+use trunkline_job::{Around, Figure, Job};
 use trunkline_kit::metrics::{Sample, exposition};
 
 /// Where graphs are kept.
@@ -26,19 +27,6 @@ pub struct Running {
     service: Arc<Service>,
     /// The server first: who asks over it asks the others.
     parts: Mutex<Option<(Server, Graphs)>>,
-}
-
-/// Totals and levels for the status line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Samples taken.
-    pub samples: u64,
-    /// Samples that were dropped.
-    pub dropped: u64,
-    /// Devices that are up.
-    pub up: usize,
-    /// Devices that are down.
-    pub down: usize,
 }
 
 fn options(settings: &Graph) -> Options {
@@ -94,48 +82,31 @@ impl Running {
     pub fn node(&self) -> Arc<dyn Node<Contract>> {
         Arc::clone(&self.service) as _
     }
+}
+
+impl Job for Running {
+    fn name(&self) -> &'static str {
+        "graphs"
+    }
 
     /// Gives the metrics of this process to the device that it is.
-    pub fn give_own(&self, samples: impl Fn() -> Vec<Sample> + Send + Sync + 'static) {
-        self.handle.give_own(Arc::new(move || exposition(&samples())));
+    fn connect(&self, around: &Around<'_>) -> Result<(), String> {
+        let samples = Arc::clone(&around.samples);
+        self.handle.give_own(Arc::new(move || exposition(&samples().unwrap_or_default())));
+        Ok(())
     }
 
-    /// Reads the templates anew; where they have mistakes, those that were read before hold.
-    pub fn reload(&self) {
-        match self.handle.reload() {
-            Ok(Reloaded { changed: true, .. }) => tracing::info!("graphs: templates were read anew, devices follow"),
-            Ok(_) => {}
-            Err(why) => self.handle.trouble(format!("the templates stay as they were: {why}")),
-        }
-    }
-
-    /// Totals and levels.
-    pub fn totals(&self) -> Totals {
+    fn figures(&self) -> Vec<Figure> {
         let status = self.handle.status();
-        Totals { samples: status.journal.samples, dropped: status.journal.dropped, up: status.up, down: status.down }
+        vec![
+            Figure::PerSecond("samples/s", status.journal.samples),
+            Figure::Since("dropped", status.journal.dropped),
+            Figure::Level("up", status.up as u64),
+            Figure::Level("down", status.down as u64),
+        ]
     }
 
-    /// What is wrong, a sentence each.
-    pub fn troubles(&self) -> Vec<String> {
-        self.handle.status().troubles.into_iter().map(|trouble| format!("graphs: {trouble}")).collect()
-    }
-
-    /// Why nothing goes on any more, if so.
-    pub fn failure(&self) -> Option<String> {
-        self.handle.failure()
-    }
-
-    /// Ends them: what was polled is in files.
-    pub fn stop(&self) {
-        if let Some((server, graphs)) = self.parts.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            drop(server);
-            self.service.end();
-            graphs.stop();
-        }
-    }
-
-    /// Their metrics.
-    pub fn samples(&self) -> Vec<Sample> {
+    fn samples(&self) -> Vec<Sample> {
         let status = self.handle.status();
         let polls = status.polls.list().into_iter().chain(status.sockets.list()).chain(status.probes.counts.list());
         let polls = polls.chain(status.realtime.list());
@@ -230,5 +201,29 @@ impl Running {
         let counters = drawn.list().into_iter().chain(scopes.list());
         samples.extend(counters.map(|one| Sample::counter(one.name, one.help, one.value)));
         samples
+    }
+
+    fn unhealthy(&self) -> Vec<String> {
+        self.handle.status().troubles.into_iter().map(|trouble| format!("graphs: {trouble}")).collect()
+    }
+
+    /// Reads the templates anew; where they have mistakes, those that were read before hold.
+    fn reload(&self) {
+        match self.handle.reload() {
+            Ok(Reloaded { changed: true, .. }) => tracing::info!("graphs: templates were read anew, devices follow"),
+            Ok(_) => {}
+            Err(why) => self.handle.trouble(format!("the templates stay as they were: {why}")),
+        }
+    }
+
+    /// What was polled is in files.
+    fn stop(&self) -> Vec<String> {
+        let troubles = self.handle.failure().map(|why| format!("graphs: {why}"));
+        if let Some((server, graphs)) = self.parts.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            drop(server);
+            self.service.end();
+            graphs.stop();
+        }
+        troubles.into_iter().collect()
     }
 }

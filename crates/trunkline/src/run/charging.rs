@@ -1,11 +1,35 @@
 //! Charging as a part of a run: one node, or one of several.
 
 use super::config::{self, Settings};
+use super::jobs::Opened;
 use crate::charge;
 use crate::failure::Failure;
+use std::sync::Arc;
+
+/// Opens the sockets of one node, or reads what one of several needs.
+///
+/// # Errors
+/// What could not be opened, with what to do about it.
+pub fn open(settings: &Settings) -> Result<Option<Opened>, Failure> {
+    let (charge, gtpp, folder) = (&settings.charge, &settings.charge_gtpp, &settings.data.folder);
+    let serves = !charge.listen.is_empty() || !gtpp.listen.is_empty() || !charge.connect.is_empty();
+    if !serves && !settings.directory.servers.is_empty() {
+        tracing::warn!("directory: nobody asks its servers, since charge.listen names no address");
+    }
+    // What does not go with several the configuration has refused.
+    if settings.charge_standby.servers.is_empty() {
+        let prepared = charge::configured::open(charge, gtpp, &settings.directory, folder)?;
+        let opened = |prepared| Opened::new(|settings| Ok(Arc::new(charging_node(prepared, settings)?)));
+        return Ok(prepared.map(opened));
+    }
+    let ready = charge::configured::ready(charge, gtpp, &settings.directory, &settings.charge_standby, folder)?;
+    let opened = Opened::new(|settings| Ok(Arc::new(charging_seat(ready, settings)?)));
+    let check = |settings: &Settings| charge::configured::try_doors(&settings.charge, &settings.charge_gtpp);
+    Ok(Some(Opened { check, ..opened }))
+}
 
 /// One of several nodes: it says in the log when it serves.
-pub fn charging_seat(ready: charge::configured::Ready, settings: &Settings) -> Result<charge::here::Running, Failure> {
+fn charging_seat(ready: charge::configured::Ready, settings: &Settings) -> Result<charge::here::Running, Failure> {
     let tells: fn(&charge::seat::Setup, Option<&trunkline_charge::job::Node>) = |setup, node| match node {
         None => tracing::info!("charging: {} stands by", setup.standby.node),
         Some(node) => charge::configured::told(&setup.charge, &setup.gtpp, node)
@@ -33,7 +57,7 @@ pub fn cdr_of(settings: &Settings) -> config::Cdr {
 ///
 /// # Errors
 /// As [`charge::configured::start`].
-pub fn charging_node(
+fn charging_node(
     prepared: charge::configured::Prepared,
     settings: &Settings,
 ) -> Result<charge::here::Running, Failure> {

@@ -6,6 +6,7 @@ pub mod charging;
 pub mod config;
 mod day_sums;
 pub mod engine;
+pub mod jobs;
 pub mod lane;
 pub mod log;
 pub mod metrics;

@@ -4,10 +4,11 @@
 use super::bursts::log::BurstLog;
 use super::bursts::{self, Meter};
 use super::cards::Cards;
-use super::charging::{cdr_of, charging_node, charging_seat};
+use super::charging::cdr_of;
 use super::config::{self, Door, Listen, Settings};
 use super::day_sums;
 use super::engine::{Engine, Shared, lost_on_disk};
+use super::jobs::OpenedJobs;
 use super::lane::LanePlan;
 use super::metrics::{self, Page, Server};
 use super::only::Only;
@@ -18,7 +19,6 @@ use super::socket;
 use super::stopped::or_stopped;
 use super::view::View;
 use crate::alert;
-use crate::cache::{configured, here::Running};
 use crate::charge;
 use crate::charge::rows::To;
 use crate::failure::Failure;
@@ -31,7 +31,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use trunkline_cache::job::Opened;
 use trunkline_calls::job::Sink;
 use trunkline_calls::join::{Names, lost_row};
 use trunkline_calls::ledger::{is_interface, lanes_of};
@@ -39,7 +38,7 @@ use trunkline_calls::live::Front;
 use trunkline_capture::CaptureLoss;
 use trunkline_capture::live::xdp::{self, XdpOptions};
 use trunkline_capture::live::{self, Live, PacketOptions, Timestamps, fanout, interface};
-use trunkline_graph::job::EchoSockets;
+use trunkline_job::Jobs;
 use trunkline_record::{Recorder, Segments};
 use trunkline_spool::Loss;
 use trunkline_store::row::Rows;
@@ -87,17 +86,11 @@ pub struct Listening {
     pub since_ns: i64,
 }
 
-/// What is served beside the capture.
+/// What runs beside the capture.
 #[derive(Default)]
 pub struct Beside {
-    /// What listens as the cache.
-    pub cache: Option<Opened>,
-    /// The charging node.
-    pub charging: Option<charge::here::Running>,
-    /// Graphs.
-    pub graphs: Option<graph::here::Running>,
-    /// Alerts.
-    pub alerts: Option<alert::here::Running>,
+    /// The jobs that were started.
+    pub jobs: Jobs,
     /// Jobs that could not be started, and why.
     pub stopped: Vec<String>,
 }
@@ -124,43 +117,12 @@ impl Service {
         let metrics = settings.metrics.listen.as_ref().map(metrics::bind).transpose();
         let metrics = metrics.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let web = settings.web.enabled.then(|| serve::bind(settings, Mode::Run)).transpose()?;
-        let cache = configured::open(&settings.cache)?;
-        // What does not go with it the configuration has refused.
-        let several = !settings.charge_standby.servers.is_empty();
-        let ready = || {
-            let (charge, gtpp) = (&settings.charge, &settings.charge_gtpp);
-            charge::configured::ready(charge, gtpp, &settings.directory, &settings.charge_standby, folder)
-        };
-        let ready = several.then(ready).transpose()?;
-        let alone = || charge::configured::open(&settings.charge, &settings.charge_gtpp, &settings.directory, folder);
-        let charging = if several { None } else { alone()? };
-        // The right to echo requests goes with the privileges.
-        let echo = settings.graph.enabled.then(EchoSockets::open);
-        let serves = !settings.charge.listen.is_empty()
-            || !settings.charge_gtpp.listen.is_empty()
-            || !settings.charge.connect.is_empty();
-        if !serves && !settings.directory.servers.is_empty() {
-            tracing::warn!("directory: nobody asks its servers, since charge.listen names no address");
-        }
+        let opened = OpenedJobs::open(settings)?;
         rights::give_up(settings.capture.user.as_deref(), &sockets(settings))?;
         rights::close_beside(folder);
-        let charging = match ready {
-            Some(ready) => {
-                charge::configured::try_doors(&settings.charge, &settings.charge_gtpp)?;
-                Some(charging_seat(ready, settings))
-            }
-            None => charging.map(|prepared| charging_node(prepared, settings)),
-        };
         let mut stopped = Vec::new();
-        let charging = or_stopped("charging stays", charging, &mut stopped);
-        let graphs = echo.map(|echo| graph::here::Running::start(&settings.graph, folder, echo));
-        let graphs = or_stopped("graphs stay", graphs, &mut stopped);
-        let alerts = settings
-            .alert
-            .enabled
-            .then(|| alert::here::Running::start(&settings.alert, settings.alert_history.clone(), folder));
-        let alerts = or_stopped("alerts stay", alerts, &mut stopped);
-        let mut service = Service::on(settings, listening, Beside { cache, charging, graphs, alerts, stopped })?;
+        let jobs = opened.start(settings, &mut stopped)?;
+        let mut service = Service::on(settings, listening, Beside { jobs, stopped })?;
         service.only = Some(only);
         let view = Arc::clone(&service.view);
         service.show(settings, "live");
@@ -173,7 +135,7 @@ impl Service {
             let page = move || Page { samples: view.samples(), unhealthy: view.unhealthy() };
             service.metrics = Some(bound.serve(page).map_err(no_thread)?);
         }
-        let graphs = view.graphs().map(graph::here::Running::node);
+        let graphs = view.jobs().get::<graph::here::Running>().map(graph::here::Running::node);
         let here = Arc::new(Here::new(Arc::clone(&view), "live"));
         let web = web.map(|bound| serve::serve(bound, settings, here, graphs, None));
         let mut stopped = Vec::new();
@@ -199,7 +161,7 @@ impl Service {
     /// What could not be opened, with what to do about it.
     pub fn on(settings: &Settings, listening: Listening, beside: Beside) -> Result<Service, Failure> {
         let Listening { rings, since_ns } = listening;
-        let Beside { cache, charging, graphs, alerts, stopped } = beside;
+        let Beside { jobs, stopped } = beside;
         let folder = &settings.data.folder;
         let recorder = if settings.record.enabled { Some(packet_log::open(settings)?) } else { None };
         let store = if settings.store.enabled && settings.calls.enabled { Some(open_store(folder)?) } else { None };
@@ -225,8 +187,10 @@ impl Service {
         if writes {
             day_sums::start(folder.join("store"), &out.writing()).map_err(no_thread)?;
         }
-        alerts.iter().for_each(|alerts| out.writing().watch(alerts.tap().clone()));
-        if let Some(charging) = &charging {
+        if let Some(alerts) = jobs.get::<alert::here::Running>() {
+            out.writing().watch(alerts.tap().clone());
+        }
+        if let Some(charging) = jobs.get::<charge::here::Running>() {
             let to = if writes { To::Writer(Asking::of(&out)) } else { To::Store(folder.join("store")) };
             charging.bring_rows(&cdr_of(settings), folder, to)?;
         }
@@ -244,18 +208,13 @@ impl Service {
         let recorder = recorder.map(|r| Arc::new(Mutex::new(Some(r))));
         let bursts = Arc::new(Mutex::new(bursts));
         let cards = Arc::new(Mutex::new(cards));
-        let cache = cache.map(|opened| configured::start(opened, &settings.cache)).transpose();
-        let cache = cache.map_err(|e| Failure::Failed(e.to_string()))?.map(|job| Running::new(job, &settings.cache));
         let interfaces = names.lanes.iter().map(|(interface, _)| interface.clone()).collect();
         let view = View::new(&engine, recorder.clone(), Arc::clone(&bursts), Arc::clone(&cards), interfaces);
-        let view = view.with_cache(cache).with_charging(charging).with_graphs(graphs).with_alerts(alerts);
-        let view = Arc::new(view.with_recovery(seen));
+        let view = Arc::new(view.with_jobs(jobs).with_recovery(seen));
         view.stays_stopped(stopped);
-        if let Some(graphs) = view.graphs() {
-            let seen = Arc::downgrade(&view);
-            graphs.give_own(move || seen.upgrade().map(|view| view.samples()).unwrap_or_default());
-        }
-        watch(&view)?;
+        let seen = Arc::downgrade(&view);
+        let samples = Arc::new(move || seen.upgrade().map(|view| view.samples()));
+        view.jobs().connect(samples).map_err(Failure::Failed)?;
         let (metrics, socket, web, retention, only) = Default::default();
         Ok(Service {
             engine,
@@ -285,10 +244,7 @@ impl Service {
     pub fn look_after(&self) {
         look_at_cards(&self.cards, &self.engine.shared, false);
         look_for_bursts(&self.bursts, &self.engine.shared, false);
-        if let Some(charging) = self.view.charging().filter(|charging| charging.failure().is_some()) {
-            // Clients see it go, and ask another server. That threads failed is told at the end, too.
-            let _ = charging.stop();
-        }
+        self.view.jobs().look_after();
         let Some(recorder) = &self.recorder else { return };
         let recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(recorder) = recorder.as_ref() else { return };
@@ -304,9 +260,7 @@ impl Service {
     /// Goes on as these settings say, as far as it can while running.
     pub fn apply(&self, settings: &Settings) {
         self.web.iter().for_each(serve::reload);
-        self.view.cache().iter().for_each(|cache| cache.reload(&settings.cache));
-        self.view.alerts().iter().for_each(|alerts| alerts.reload());
-        self.view.graphs().iter().for_each(|graphs| graphs.reload());
+        self.view.jobs().reload();
         let Some(recorder) = &self.recorder else { return };
         let mut recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
         recorder.iter_mut().for_each(|recorder| packet_log::apply(recorder, settings));
@@ -325,26 +279,15 @@ impl Service {
         drop(self.socket);
         // Before the lanes end: they tell it.
         look_at_cards(&self.cards, &self.engine.shared, true);
-        // What ends is not held against anybody.
-        self.view.alerts().iter().for_each(|alerts| alerts.stop());
+        self.view.jobs().ending();
         let mut troubles = Vec::new();
         let mut recovery = self.recovery;
         if recovery.as_mut().is_some_and(recover::Running::stop) {
             troubles.push("a thread of recovery failed; this is a defect of Trunkline".to_owned());
         }
         self.engine.stop();
-        if let Some(Err(failed)) = self.view.cache().map(Running::stop) {
-            troubles.push(format!("cache: {failed}"));
-        }
-        if let Some(charging) = self.view.charging() {
-            troubles.extend(charging.stop().err().map(|failed| format!("charging: {failed}")));
-            troubles.extend(charging.failure().map(|why| format!("charging: the ledger cannot be written: {why}")));
-        }
+        troubles.extend(self.view.jobs().stop());
         troubles.extend(self.view.stopped());
-        if let Some(graphs) = self.view.graphs() {
-            troubles.extend(graphs.failure().map(|why| format!("graphs: {why}")));
-            graphs.stop();
-        }
         let shared = Arc::clone(&self.engine.shared);
         if self.engine.join() {
             troubles.push("a thread failed; this is a defect of Trunkline".to_owned());
@@ -372,7 +315,6 @@ impl Service {
     }
 }
 
-/// Has rules watch what runs here.
 /// What recovers calls of the run before, where they are recorded and that is wanted.
 fn recovery(settings: &Settings, records: bool, since_ns: i64) -> Option<recover::Prepared> {
     let prepared = if records { recover::Prepared::of(settings, since_ns) } else { None };
@@ -381,16 +323,6 @@ fn recovery(settings: &Settings, records: bool, since_ns: i64) -> Option<recover
         recover::Prepared::none(settings, since_ns, why);
     }
     prepared
-}
-
-fn watch(view: &Arc<View>) -> Result<(), Failure> {
-    let Some(alerts) = view.alerts() else { return Ok(()) };
-    if let Some(graphs) = view.graphs() {
-        alerts.watch_graphs(graphs.handle().clone())?;
-    }
-    alerts.report(view.graphs().map(|graphs| graphs.handle().clone()));
-    let seen = Arc::downgrade(view);
-    alerts.watch_metrics(move || seen.upgrade().map(|view| view.samples()))
 }
 
 fn look_for_bursts(bursts: &Mutex<BurstLog>, shared: &Shared, is_end: bool) {

@@ -48,7 +48,7 @@ fn answer(path: &str, view: &View, source: &str) -> Option<String> {
         return json(&view.live_snapshot(source));
     }
     if path == CACHE {
-        return json(&view.cache().map(Running::snapshot));
+        return json(&view.jobs().get::<Running>().map(Running::snapshot));
     }
     let limit: usize = path.strip_prefix(CALLS)?.parse().ok()?;
     json(&view.calls_up(limit.min(CALLS_UP_MAX)))

@@ -2,13 +2,11 @@
 
 pub mod process;
 
-use crate::cache::here::Totals;
-use crate::charge::here::Totals as Charged;
-use crate::graph::here::Totals as Polled;
 use crate::show::figure;
 use core::fmt::Write as _;
 use std::time::Duration;
 use trunkline_capture::LossPlace;
+use trunkline_job::Figure;
 use trunkline_spool::Waits;
 
 /// Threads that the line names, the busiest; the others are added up.
@@ -49,12 +47,8 @@ pub struct Snapshot {
     pub unwritten: Duration,
     /// Finished segments that wait for room to be compressed.
     pub compress_waiting: u64,
-    /// The cache, where there is one.
-    pub cache: Option<Totals>,
-    /// Charging, where there is some.
-    pub charging: Option<Charged>,
-    /// Graphs, where there are any.
-    pub graphs: Option<Polled>,
+    /// The jobs beside the capture: name and figures.
+    pub jobs: Vec<(&'static str, Vec<Figure>)>,
     /// Processor time of each thread.
     pub threads: Vec<Thread>,
     /// Memory of the process, octets.
@@ -99,14 +93,9 @@ pub fn line(before: &Snapshot, now: &Snapshot) -> String {
     if now.compress_waiting > 0 {
         let _ = write!(out, " | no room to compress {}", figure::count(now.compress_waiting));
     }
-    if let Some(cache) = &now.cache {
-        let _ = write!(out, " | {}", cached(&before.cache.unwrap_or_default(), cache, seconds));
-    }
-    if let Some(charging) = &now.charging {
-        let _ = write!(out, " | {}", charged(&before.charging.unwrap_or_default(), charging, seconds));
-    }
-    if let Some(graphs) = &now.graphs {
-        let _ = write!(out, " | {}", polled(&before.graphs.unwrap_or_default(), graphs, seconds));
+    for (name, figures) in &now.jobs {
+        let before = before.jobs.iter().find(|(other, _)| other == name);
+        job(name, before.map_or(&[], |(_, figures)| figures), figures, seconds, &mut out);
     }
     let _ = write!(out, " | cpu {} | rss {}", cpu(before, now, seconds), figure::octets(now.resident));
     out
@@ -117,46 +106,39 @@ fn share(part: f64) -> String {
     format!("{:.0} %", part.clamp(0.0, 1.0) * 100.0)
 }
 
-/// `cache gets/s 12,000 hits 93.2 % sets/s 800 evicted/s 0 items 81,204 memory 33 %`
-fn cached(before: &Totals, now: &Totals, seconds: f64) -> String {
-    let more = |of: fn(&Totals) -> u64| of(now).saturating_sub(of(before));
-    let rate = |n: u64| figure::count(if seconds > 0.0 { (n as f64 / seconds).round() as u64 } else { 0 });
-    let (gets, hits) = (more(|t| t.gets), more(|t| t.hits));
-    let ratio = if gets > 0 { figure::percent(hits, gets) } else { "none".to_owned() };
-    format!(
-        "cache gets/s {} hits {ratio} sets/s {} evicted/s {} items {} memory {}",
-        rate(gets),
-        rate(more(|t| t.sets)),
-        rate(more(|t| t.evicted)),
-        figure::count(now.items),
-        share(now.used_octets as f64 / now.limit_octets.max(1) as f64),
-    )
+/// ` | cache gets/s 12,000 hits 93.2 % sets/s 800 evicted/s 0 items 81,204 memory 33 %`
+fn job(name: &str, before: &[Figure], now: &[Figure], seconds: f64, out: &mut String) {
+    if now.is_empty() {
+        return;
+    }
+    let _ = write!(out, " | {name}");
+    for (i, figure) in now.iter().enumerate() {
+        let (label, text) = told(before.get(i), figure, seconds);
+        let _ = write!(out, " {label} {text}");
+    }
 }
 
-/// `graphs samples/s 1,200 dropped 0 up 48 down 2`
-fn polled(before: &Polled, now: &Polled, seconds: f64) -> String {
-    let more = now.samples.saturating_sub(before.samples);
-    let rate = if seconds > 0.0 { (more as f64 / seconds).round() as u64 } else { 0 };
-    format!(
-        "graphs samples/s {} dropped {} up {} down {}",
-        figure::count(rate),
-        figure::count(now.dropped.saturating_sub(before.dropped)),
-        figure::count(now.up as u64),
-        figure::count(now.down as u64),
-    )
-}
-
-/// `charging requests/s 12,000 copies/s 3 busy 0 sessions 81,204`
-fn charged(before: &Charged, now: &Charged, seconds: f64) -> String {
-    let more = |of: fn(&Charged) -> u64| of(now).saturating_sub(of(before));
-    let rate = |n: u64| figure::count(if seconds > 0.0 { (n as f64 / seconds).round() as u64 } else { 0 });
-    format!(
-        "charging requests/s {} copies/s {} busy {} sessions {}",
-        rate(more(|t| t.requests)),
-        rate(more(|t| t.copies)),
-        figure::count(more(|t| t.busy)),
-        figure::count(now.sessions),
-    )
+/// A figure's label and what is shown of it; a job that is new counts from 0.
+fn told(before: Option<&Figure>, now: &Figure, seconds: f64) -> (&'static str, String) {
+    let more = |total: u64, earlier: u64| total.saturating_sub(earlier);
+    match *now {
+        Figure::PerSecond(label, total) => {
+            let earlier = if let Some(Figure::PerSecond(_, total)) = before { *total } else { 0 };
+            let rate = if seconds > 0.0 { (more(total, earlier) as f64 / seconds).round() as u64 } else { 0 };
+            (label, figure::count(rate))
+        }
+        Figure::Since(label, total) => {
+            let earlier = if let Some(Figure::Since(_, total)) = before { *total } else { 0 };
+            (label, figure::count(more(total, earlier)))
+        }
+        Figure::Share(label, part, whole) => {
+            let earlier = if let Some(Figure::Share(_, part, whole)) = before { (*part, *whole) } else { (0, 0) };
+            let (part, whole) = (more(part, earlier.0), more(whole, earlier.1));
+            (label, if whole > 0 { figure::percent(part, whole) } else { "none".to_owned() })
+        }
+        Figure::Level(label, level) => (label, figure::count(level)),
+        Figure::Fill(label, part) => (label, share(part)),
+    }
 }
 
 /// What compression left of what went in, where it was at work.
@@ -276,9 +258,7 @@ mod tests {
             held: Vec::new(),
             unwritten: Duration::ZERO,
             compress_waiting: 1200,
-            cache: None,
-            charging: None,
-            graphs: None,
+            jobs: Vec::new(),
             threads: vec![thread(1, "trunkline", 11), thread(3, "lane-1", 4100), thread(2, "lane-0", 5300)],
             resident: 512_300_000,
         };
@@ -304,34 +284,27 @@ mod tests {
     }
 
     #[test]
-    fn graphs_are_told_of_where_there_are_some() {
-        let told = |samples| Some(Polled { samples, dropped: 3, up: 48, down: 2 });
-        let before = Snapshot { graphs: told(1_000), ..earlier() };
-        let now = Snapshot { at: Duration::from_secs(20), graphs: told(13_000), ..earlier() };
-        let line = line(&before, &now);
-        assert!(line.contains("| graphs samples/s 1,200 dropped 0 up 48 down 2 | cpu"), "{line}");
+    fn jobs_are_told_of_where_there_are_some() {
+        let with = |seconds, jobs| Snapshot { at: Duration::from_secs(seconds), jobs, ..earlier() };
+        let graphs = |samples| vec![Figure::PerSecond("samples/s", samples), Figure::Level("up", 48)];
+        let before = with(10, vec![("graphs", graphs(1_000))]);
+        let charging = vec![Figure::PerSecond("requests/s", 30), Figure::Since("busy", 3)];
+        let now = with(20, vec![("charging", charging), ("quiet", Vec::new()), ("graphs", graphs(13_000))]);
+        let text = line(&before, &now);
+        assert!(text.contains("| charging requests/s 3 busy 3 | graphs samples/s 1,200 up 48 | cpu"), "{text}");
+        assert!(line(&now, &now).contains("| charging requests/s 0 busy 0 |"), "no time passed");
+        assert!(!line(&earlier(), &earlier()).contains("graphs"));
     }
 
     #[test]
-    fn charging_is_told_of_where_there_is_some() {
-        let told = |requests, copies, busy| Some(Charged { requests, copies, busy, sessions: 81_204 });
-        let before = Snapshot { charging: told(1_000, 10, 1), ..earlier() };
-        let now = Snapshot { at: Duration::from_secs(20), charging: told(121_000, 40, 3), ..earlier() };
-        let line = line(&before, &now);
-        assert!(line.contains("| charging requests/s 12,000 copies/s 3 busy 2 sessions 81,204 | cpu"), "{line}");
-    }
-
-    #[test]
-    fn a_cache_is_told_of_where_there_is_one() {
-        let (limit_octets, items) = (1000, 81_204);
-        let cache = |gets, hits, sets| Some(Totals { gets, hits, sets, items, limit_octets, ..Totals::default() });
-        let before = Snapshot { cache: cache(1_000, 900, 10), ..earlier() };
-        let mut now = Snapshot { at: Duration::from_secs(20), cache: cache(121_000, 112_740, 8_010), ..earlier() };
-        now.cache.iter_mut().for_each(|cache| cache.used_octets = 333);
-        let told = "| cache gets/s 12,000 hits 93.2 % sets/s 800 evicted/s 0 items 81,204 memory 33 % | cpu";
-        assert!(line(&before, &now).contains(told), "{}", line(&before, &now));
-        assert!(line(&now, &now).contains("gets/s 0 hits none sets/s 0"), "{}", line(&now, &now));
-        assert!(!line(&earlier(), &earlier()).contains("cache"));
+    fn a_share_is_of_what_came_in_between() {
+        let with = |seconds, hits, gets| {
+            let figures = vec![Figure::Share("hits", hits, gets), Figure::Fill("memory", 0.333)];
+            Snapshot { at: Duration::from_secs(seconds), jobs: vec![("cache", figures)], ..earlier() }
+        };
+        let (before, now) = (with(10, 900, 1_000), with(20, 112_740, 121_000));
+        assert!(line(&before, &now).contains("| cache hits 93.2 % memory 33 % | cpu"), "{}", line(&before, &now));
+        assert!(line(&now, &now).contains("| cache hits none memory 33 %"), "{}", line(&now, &now));
     }
 
     #[test]

@@ -9,15 +9,12 @@ use super::lane::LaneReport;
 use super::recover::Recovery;
 use super::rows::{self, Writing};
 use super::status::{Snapshot, process};
-use crate::alert::here::Running as Alerts;
-use crate::cache::here::Running;
-use crate::charge::here::Running as Charging;
-use crate::graph::here::Running as Graphs;
 use crate::retention;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use trunkline_calls::unread::{Protocol, Row, Unread};
 use trunkline_capture::LossPlace;
+use trunkline_job::Jobs;
 use trunkline_kit::counters::Counted;
 use trunkline_kit::metrics::{Sample, labelled};
 use trunkline_record::job::{Closed, Report};
@@ -31,14 +28,8 @@ pub struct View {
     recorder: Option<Arc<Mutex<Option<Recorder>>>>,
     bursts: Arc<Mutex<BurstLog>>,
     cards: Arc<Mutex<Cards>>,
-    /// The cache beside the rest, where there is one.
-    cache: Option<Running>,
-    /// The charging node beside the rest, where there is one.
-    charging: Option<Charging>,
-    /// Graphs beside the rest, where there are any.
-    graphs: Option<Graphs>,
-    /// Alerts beside the rest, where there are any.
-    alerts: Option<Alerts>,
+    /// The jobs beside the capture.
+    jobs: Jobs,
     /// Recovery of calls of before the start, where there is any.
     recovery: Option<Arc<Recovery>>,
     /// What retention of rows found.
@@ -68,10 +59,7 @@ impl View {
             recorder,
             bursts,
             cards,
-            cache: None,
-            charging: None,
-            graphs: None,
-            alerts: None,
+            jobs: Jobs::default(),
             recovery: None,
             rows: retention::Shown::default(),
             stopped: Mutex::default(),
@@ -82,44 +70,14 @@ impl View {
         }
     }
 
-    /// The same with a cache beside the rest.
-    pub fn with_cache(self, cache: Option<Running>) -> Self {
-        View { cache, ..self }
+    /// The same with jobs beside the capture.
+    pub fn with_jobs(self, jobs: Jobs) -> Self {
+        View { jobs, ..self }
     }
 
-    /// The cache beside the rest, where there is one.
-    pub fn cache(&self) -> Option<&Running> {
-        self.cache.as_ref()
-    }
-
-    /// The same with a charging node beside the rest.
-    pub fn with_charging(self, charging: Option<Charging>) -> Self {
-        View { charging, ..self }
-    }
-
-    /// The charging node beside the rest, where there is one.
-    pub fn charging(&self) -> Option<&Charging> {
-        self.charging.as_ref()
-    }
-
-    /// The same with graphs beside the rest.
-    pub fn with_graphs(self, graphs: Option<Graphs>) -> Self {
-        View { graphs, ..self }
-    }
-
-    /// Graphs beside the rest, where there are any.
-    pub fn graphs(&self) -> Option<&Graphs> {
-        self.graphs.as_ref()
-    }
-
-    /// The same with alerts beside the rest.
-    pub fn with_alerts(self, alerts: Option<Alerts>) -> Self {
-        View { alerts, ..self }
-    }
-
-    /// Alerts beside the rest, where there are any.
-    pub fn alerts(&self) -> Option<&Alerts> {
-        self.alerts.as_ref()
+    /// The jobs beside the capture.
+    pub fn jobs(&self) -> &Jobs {
+        &self.jobs
     }
 
     /// The same with recovery of calls of before the start.
@@ -200,9 +158,7 @@ impl View {
             held: stats.iter().flat_map(|s| &s.volumes).map(|v| v.held).collect(),
             unwritten: stats.iter().flat_map(|s| &s.volumes).filter_map(|v| v.unwritten).max().unwrap_or_default(),
             compress_waiting: self.house().map_or(0, |report| report.roomless as u64),
-            cache: self.cache.as_ref().map(Running::totals),
-            charging: self.charging.as_ref().map(Charging::totals),
-            graphs: self.graphs.as_ref().map(Graphs::totals),
+            jobs: self.jobs.figures(),
             threads: process::threads(),
             resident: process::resident(),
         }
@@ -264,10 +220,7 @@ impl View {
         if let Some(report) = self.house() {
             samples.extend(of_house(&report));
         }
-        samples.extend(self.cache.iter().flat_map(Running::samples));
-        samples.extend(self.charging.iter().flat_map(Charging::samples));
-        samples.extend(self.graphs.iter().flat_map(Graphs::samples));
-        samples.extend(self.alerts.iter().flat_map(Alerts::samples));
+        samples.extend(self.jobs.samples());
         samples.extend(retention::held(&self.rows).samples());
         samples.extend(self.recovery.iter().flat_map(|recovery| recovery.samples()));
         samples.extend(process::samples());
@@ -292,12 +245,8 @@ impl View {
 
     /// What is unhealthy now, a line each.
     pub fn unhealthy(&self) -> Vec<String> {
-        let stopped = |why| format!("charging answers nothing any more: {why}");
-        let mut lines: Vec<String> = self.charging.iter().filter_map(Charging::failure).map(stopped).collect();
-        lines.extend(self.stopped());
-        lines.extend(self.charging.iter().flat_map(Charging::troubles));
-        lines.extend(self.graphs.iter().flat_map(Graphs::troubles));
-        lines.extend(self.alerts.iter().flat_map(Alerts::troubles));
+        let mut lines = self.stopped();
+        lines.extend(self.jobs.unhealthy());
         for (lane, report) in self.shared.lane_reports().into_iter().enumerate() {
             match report.failed {
                 Some(why) => lines.push(format!("lane {lane} ended: {why}")),

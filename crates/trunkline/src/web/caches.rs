@@ -52,7 +52,7 @@ impl Cache for Here {
     }
 
     fn look(&self) -> Result<Option<CacheSnapshot>, String> {
-        Ok(self.view().cache().map(Running::snapshot))
+        Ok(self.view().jobs().get::<Running>().map(Running::snapshot))
     }
 }
 

@@ -495,13 +495,13 @@ fn a_node_goes_on_from_a_copy_that_was_made_beside_the_leader() {
     let folder = tempfile::tempdir().unwrap();
     let nats = [Nats::start(folder.path())];
     // It holds what one client has written while a node takes its copy in.
-    let mut pair = Pair::start_with(folder.path(), &nats, "16");
+    let mut pair = Pair::start_with(folder.path(), &nats, "4");
     pair.nodes[0].fill(CLIENTS * ACCOUNTS, BALANCE);
     let load = Load::begin_with(&pair, 1);
     for _ in 0..3 {
         let leader = pair.leader();
         // The stream has given up the first entries.
-        let long = |status: Value| status["written_octets"].as_u64() > Some((2 * 16) << 20);
+        let long = |status: Value| status["written_octets"].as_u64() > Some((2 * 4) << 20);
         pair.until(|pair| pair.nodes[leader].status().is_some_and(long));
         let lost = 1 - leader;
         pair.nodes[lost].kill();

@@ -23,16 +23,16 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
     Some(match name {
         "wire" | "audio" | "kit" | "ui-embed" | "xtask" => vec![],
         "sim" => below(&[PURE]),
-        "features" | "contract" => vec!["kit"],
+        "features" | "contract" | "job" => vec!["kit"],
         "web" => below(&[PURE, &["contract", "kit", "store", "spool", "ui-embed"]]),
         "show" => below(&[PURE, LANE, &["kit", "store", "calls"]]),
         "load" => below(&[PURE, &["kit", "charge", "show"]]),
         "trunkline" => {
-            below(&[PURE, ENGINES, LANE, JOBS, &["contract", "kit", "load", "show", "sim", "web", "ui-embed"]])
+            below(&[PURE, ENGINES, LANE, JOBS, &["contract", "job", "kit", "load", "show", "sim", "web", "ui-embed"]])
         }
         name if ENGINES.contains(&name) => below(&[PURE, &["kit"]]),
         name if LANE.contains(&name) => below(&[PURE, &["kit", "capture"]]),
-        name if JOBS.contains(&name) => below(&[PURE, ENGINES, LANE, &["contract", "kit"]]),
+        name if JOBS.contains(&name) => below(&[PURE, ENGINES, LANE, &["contract", "job", "kit"]]),
         _ => return None,
     })
 }

@@ -24,6 +24,7 @@ use std::time::Duration;
 use trunkline_charge::account::SLOTS_MAX;
 use trunkline_charge::job::Node;
 use trunkline_charge::peer::WATCHDOG_LEAST_S;
+use trunkline_job::Job;
 use trunkline_kit::config::{Octets, Raw, Value};
 use trunkline_kit::exit::Exit;
 
@@ -140,7 +141,7 @@ pub struct Serve {
     #[arg(long, value_name = "SECONDS", default_value_t = 5, requires = "standby", value_parser = range(1, 300))]
     takeover: u64,
     /// MiB that the stream keeps
-    #[arg(long, value_name = "MIB", default_value_t = 4096, requires = "standby", value_parser = range(16, 4 << 20))]
+    #[arg(long, value_name = "MIB", default_value_t = 4096, requires = "standby", value_parser = range(4, 4 << 20))]
     stream_size: u64,
     /// Who asks the servers of NATS
     #[arg(long, value_name = "NAME", requires = "standby")]
@@ -217,10 +218,8 @@ impl Serve {
         let data = self.place.data();
         running.bring_rows(&self.cdr.section(), data, To::Store(data.join("store")))?;
         let shown = Arc::clone(&running);
-        let told = move || Page {
-            samples: [shown.samples(), process::samples()].concat(),
-            unhealthy: shown.failure().into_iter().chain(shown.troubles()).collect(),
-        };
+        let told =
+            move || Page { samples: [shown.samples(), process::samples()].concat(), unhealthy: shown.unhealthy() };
         let page = page.map(|bound| bound.serve(told)).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let mut failure = None;
@@ -229,7 +228,7 @@ impl Serve {
             failure = running.failure();
         }
         drop(page);
-        let stopped = running.stop();
+        let stopped = running.end();
         match failure {
             Some(why) if self.standby.is_empty() => {
                 Err(Failure::Failed(format!("the ledger cannot be written: {why}")))

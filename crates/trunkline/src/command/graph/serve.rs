@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use trunkline_graph::job::EchoSockets;
+use trunkline_job::Jobs;
 use trunkline_kit::exit::Exit;
 
 /// How often it looks whether it was told to end.
@@ -65,52 +66,41 @@ impl Serve {
         rights::give_up(self.user.as_deref(), socket.as_slice())?;
         rights::close_beside(&self.data);
         let running = Arc::new(Running::start(&loaded.settings.graph, &self.data, echo)?);
-        let own = Arc::downgrade(&running);
-        running.give_own(move || {
-            own.upgrade().map(|own| [own.samples(), process::samples()].concat()).unwrap_or_default()
-        });
-        let alerts = alerts(&loaded.settings, &self.data, &running)?.map(Arc::new);
-        let (shown, shown_alerts) = (Arc::clone(&running), alerts.clone());
-        let told = move || {
-            let alerts = shown_alerts.iter();
-            let troubles = alerts.clone().flat_map(|alerts| alerts.troubles());
-            Page {
-                samples: [shown.samples(), alerts.flat_map(|a| a.samples()).collect(), process::samples()].concat(),
-                unhealthy: shown.troubles().into_iter().chain(troubles).collect(),
-            }
-        };
+        let mut jobs = Jobs::default();
+        jobs.add(Arc::clone(&running) as _);
+        if let Some(alerts) = alerts(&loaded.settings, &self.data)? {
+            jobs.add(Arc::new(alerts));
+        }
+        let jobs = Arc::new(jobs);
+        // Jobs hold what they watch: it must not hold them.
+        let seen = Arc::downgrade(&jobs);
+        let all = |jobs: &Jobs| [jobs.samples(), process::samples()].concat();
+        jobs.connect(Arc::new(move || seen.upgrade().map(|jobs| all(&jobs)))).map_err(Failure::Failed)?;
+        let shown = Arc::clone(&jobs);
+        let told = move || Page { samples: all(&shown), unhealthy: shown.unhealthy() };
         let page = page.map(|bound| bound.serve(told)).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let mut failure = None;
         while !stop.is_asked() && failure.is_none() {
             std::thread::park_timeout(LOOK);
-            failure = running.failure();
+            failure = running.handle().failure();
             if again.swap(false, Ordering::Relaxed) {
-                running.reload();
-                alerts.iter().for_each(|alerts| alerts.reload());
+                jobs.reload();
             }
         }
         drop(page);
-        alerts.iter().for_each(|alerts| alerts.stop());
-        running.stop();
+        jobs.ending();
+        jobs.stop();
         match failure {
             Some(why) => Err(Failure::Failed(format!("graphs: {why}"))),
-            None if running.totals().dropped > 0 => Ok(Exit::Degraded),
+            None if running.handle().status().journal.dropped > 0 => Ok(Exit::Degraded),
             None => Ok(Exit::Done),
         }
     }
 }
 
 /// Alerts beside graphs, where the configuration asks for them.
-fn alerts(settings: &Settings, data: &Path, graphs: &Arc<Running>) -> Result<Option<alert::here::Running>, Failure> {
-    if !settings.alert.enabled {
-        return Ok(None);
-    }
-    let alerts = alert::here::Running::start(&settings.alert, settings.alert_history.clone(), data)?;
-    alerts.watch_graphs(graphs.handle().clone())?;
-    let seen = Arc::downgrade(graphs);
-    let samples = move || seen.upgrade().map(|graphs| [graphs.samples(), process::samples()].concat());
-    alerts.watch_metrics(samples)?;
-    alerts.report(Some(graphs.handle().clone()));
-    Ok(Some(alerts))
+fn alerts(settings: &Settings, data: &Path) -> Result<Option<alert::here::Running>, Failure> {
+    let history = settings.alert_history.clone();
+    settings.alert.enabled.then(|| alert::here::Running::start(&settings.alert, history, data)).transpose()
 }

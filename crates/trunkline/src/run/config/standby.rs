@@ -20,7 +20,7 @@ trunkline_kit::section! {
         /// How long the leader says nothing until another node takes over.
         after: Duration = Duration::from_secs(5) => Restart, Duration::from_secs(1) => Duration::from_secs(300);
         /// What the stream keeps; a node that was away for longer needs a copy of the ledger.
-        size: Octets = Octets::gib(4) => Restart, Octets::mib(16) => Octets::gib(4096);
+        size: Octets = Octets::gib(4) => Restart, Octets::mib(4) => Octets::gib(4096);
         /// Who asks, where the servers want to know.
         user: Option<String> = None => Restart;
         /// The file whose first line is the password.
