@@ -325,7 +325,7 @@ export function chargeTests() {
         await totals.getByRole("button", { name: "Account" }).click();
         await totals.getByRole("link", { name: /^10\d\d$/ }).first().waitFor();
         // What has no rule, by an address of its own, and as files.
-        await page.getByRole("region", { name: "What came of it" }).getByRole("link", { name: "No rule" }).click();
+        await page.getByRole("region", { name: "Result" }).getByRole("link", { name: "No rule" }).click();
         await page.waitForURL(/outcome=no-rule/);
         const calls = page.getByRole("region", { name: "Calls" });
         const count = `${sums.no_rule} call${sums.no_rule === 1 ? "" : "s"}`;

@@ -81,7 +81,7 @@ export function roleTests(world) {
     const refused = [];
     tab.on("response", (answer) => answer.status() >= 400 && refused.push(`${answer.status()} ${new URL(answer.url()).pathname}`));
     await tab.goto("/settings/graph-rights");
-    await tab.getByText("There are no rules yet.").waitFor();
+    await tab.getByText("No rules yet.").waitFor();
     await tab.getByLabel("What no rule speaks about").selectOption("nothing");
     await tab.getByRole("combobox", { name: /^About/ }).selectOption("device-name");
     await tab.getByLabel(/^Device: /).fill("edge-*");
@@ -95,7 +95,7 @@ export function roleTests(world) {
     const { rights } = await api(tab, "/graphs/rights");
     assert.deepEqual(rights[0].rules.map((/** @type {any} */ rule) => [rule.allow, rule.kind, rule.value]), [[true, "device-name", "edge-*"]]);
     await row.getByRole("button", { name: "Delete allow device-name edge-*" }).click();
-    await tab.getByText("There are no rules yet.").waitFor();
+    await tab.getByText("No rules yet.").waitFor();
     await tab.getByLabel("What no rule speaks about").selectOption("everything");
     await tab.goto("/settings/audit");
     await tab.getByText("role viewer: allow device-name edge-*", { exact: true }).first().waitFor();

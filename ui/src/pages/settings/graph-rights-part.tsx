@@ -95,7 +95,7 @@ function Rules(props: { rules: GraphRule[]; told: GraphRuleTold[]; changed: () =
   };
   const about = (rule: GraphRule): GraphRuleTold | undefined => props.told.find((one) => one.id === rule.id);
   return (
-    <Show when={props.rules.length > 0} fallback={<p class="body muted">There are no rules yet.</p>}>
+    <Show when={props.rules.length > 0} fallback={<p class="body muted">No rules yet.</p>}>
       <div class="scroll" tabindex="0" role="group" aria-label="Table of rules">
         <table class="table">
           <thead>
