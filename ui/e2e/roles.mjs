@@ -32,7 +32,7 @@ export function roleTests(world) {
     assert.ok(!text.includes(known.from), `${known.from} does not show`);
     await tab.goto(`/calls/${known.id}`);
     await tab.getByRole("listbox", { name: "Messages of the call" }).getByRole("option").first().click();
-    await tab.getByText("Your role does not see raw messages").waitFor();
+    await tab.getByText("Your role may not read raw messages").waitFor();
     const refused = await tab.request.get(`/api/v1/calls/${known.id}/messages`);
     assert.equal(refused.status(), 403);
     await tab.goto("/settings/users");
@@ -88,7 +88,7 @@ export function roleTests(world) {
     await tab.getByRole("button", { name: "Add the rule" }).click();
     const row = tab.getByRole("row", { name: /allow devices by name edge-\*/ });
     await row.waitFor();
-    // No device is polled here.
+    // No devices are polled.
     await tab.getByRole("region", { name: "What is seen" }).getByText("It cannot be told at present: No poller of graphs serves here.").waitFor();
     await tab.reload();
     assert.equal(await tab.getByLabel("What no rule speaks about").inputValue(), "nothing");

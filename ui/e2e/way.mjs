@@ -15,7 +15,7 @@ export function wayTests() {
       const state = await context.storageState();
       await t.test("the call names what was dropped first, and why each place is on its way", async () => {
         await settle(page, `/calls/${world.call}`);
-        const way = page.getByRole("region", { name: "On its way" });
+        const way = page.getByRole("region", { name: "Network path" });
         const first = way.getByRole("listitem").first();
         assert.match((await first.innerText()).trim(), /^[0-9,]+ discards out on dist-1\.farm\.example Gi1\/1 in the call's minutes$/);
         await way.getByText("is in its ARP table").first().waitFor();

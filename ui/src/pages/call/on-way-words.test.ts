@@ -15,7 +15,7 @@ test("what lost something comes first, then traffic, processors and round trips;
 });
 
 test("losses are said in words", () => {
-  expect(lostThere(stop("core-1", []), loss)).toBe("1,312 discards out on core-1 Gi0/1 in the call's minutes");
+  expect(lostThere(stop("core-1", []), loss)).toBe("1,312 discards out on core-1 Gi0/1 during the call");
   expect(lostThere(stop("core-1", []), { ...loss, what: "of echo requests lost", amount: 4.25, unit: "%" })).toContain("up to 4.3 % of echo requests lost on");
 });
 

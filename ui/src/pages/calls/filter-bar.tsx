@@ -154,14 +154,14 @@ export function FilterBar(props: FilterBarProps): JSX.Element {
           />
         </div>
         <Show when={text()}>
-          <button type="button" class="button icon quiet" aria-label="Clear the filter" title="Clear the filter" onClick={clear}>
+          <button type="button" class="button icon quiet" aria-label="Clear filter" title="Clear filter" onClick={clear}>
             <Icon name="close" size={14} />
           </button>
         </Show>
         {props.children}
       </form>
       <Show when={listed()}>
-        <ul id={`${id}-list`} class="filter-offers" role="listbox" aria-label="What may follow" style={{ "--at": `${offersAt(completion(), scrolled())}ch` }}>
+        <ul id={`${id}-list`} class="filter-offers" role="listbox" aria-label="Suggestions" style={{ "--at": `${offersAt(completion(), scrolled())}ch` }}>
           <For each={completion().offers}>
             {(offer, i) => (
               // The pointer must not take the focus from the field before the click arrives.
@@ -218,7 +218,7 @@ const PLACEHOLDER = "Number, Call-ID, address, or mos<3.5 and state:completed";
 function remembered(): Offer[] {
   const own = saved().map((one): Offer => ({ text: one.text, label: one.name, help: one.text, kind: "saved" }));
   const known = new Set(own.map((one) => one.text));
-  return [...own, ...recent().filter((text) => !known.has(text)).slice(0, 5).map((text): Offer => ({ text, help: "asked before", kind: "recent" }))];
+  return [...own, ...recent().filter((text) => !known.has(text)).slice(0, 5).map((text): Offer => ({ text, help: "recent", kind: "recent" }))];
 }
 
 /** Under the piece that is completed, but never so far right that the list leaves the window. */
