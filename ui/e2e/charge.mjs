@@ -264,7 +264,7 @@ export function chargeTests() {
         await page.keyboard.press("j");
         await page.keyboard.press("Enter");
         await page.getByRole("region", { name: "Verdict" }).waitFor();
-        const charged = page.getByRole("region", { name: "Charged online" });
+        const charged = page.getByRole("region", { name: "Online charges" });
         assert.equal(await charged.count(), 0, "nothing was charged for it");
         // What a node would have charged: clients of the load program call nobody.
         await page.route("**/api/v1/calls/*/charges", (route) => route.fulfill({ json: { charges: [CHARGE], stopped: false } }));
