@@ -108,16 +108,16 @@ export function alertTests() {
 
       await t.test("who sees that device alone silences its alerts, and ends that again", async () => {
         await page.goto("/settings/graph-rights?of=role:support");
-        await page.getByLabel("What no rule speaks about").selectOption("nothing");
-        await page.getByRole("combobox", { name: /^About/ }).selectOption("device-name");
+        await page.getByLabel("Without a matching rule").selectOption("nothing");
+        await page.getByRole("combobox", { name: /^Applies to/ }).selectOption("device-name");
         await page.getByLabel(/^Device: /).fill("edge-1");
         await page.getByRole("button", { name: "Add the rule" }).click();
         await page.getByRole("row", { name: /allow devices by name edge-1/ }).waitFor();
         await page.goto("/settings/users");
-        await page.getByLabel("Name to sign in with").fill("lena");
+        await page.getByLabel("User name").fill("lena");
         await page.getByRole("radio", { name: /^support/ }).check();
         await page.getByRole("button", { name: "Add the user" }).click();
-        const token = /\/link#(\S+)/.exec(await page.getByRole("dialog", { name: "A link for lena" }).innerText())?.[1];
+        const token = /\/link#(\S+)/.exec(await page.getByRole("dialog", { name: "Link for lena" }).innerText())?.[1];
         const lena = await fresh(world);
         await lena.page.goto(`/link#${token}`);
         await lena.page.getByLabel(/^Password/).fill("a wet sock and 7 violins");

@@ -313,9 +313,9 @@ async function report(page) {
  */
 async function viewer(world, page) {
   await page.goto("/settings/users");
-  await page.getByLabel("Name to sign in with").fill("vera");
+  await page.getByLabel("User name").fill("vera");
   await page.getByRole("button", { name: "Add the user" }).click();
-  const handed = await page.getByRole("dialog", { name: "A link for vera" }).innerText();
+  const handed = await page.getByRole("dialog", { name: "Link for vera" }).innerText();
   await page.keyboard.press("Escape");
   const { page: tab, context, faults } = await fresh(world);
   await tab.goto(/\/link#\S+/.exec(handed)?.[0] ?? "/");

@@ -13,7 +13,7 @@ export function ladderTests(world) {
     const { page, context, faults } = await signedIn(world);
     await page.goto("/settings/aliases");
     await page.getByRole("textbox").fill(BUSY_ALIASES.map(({ network, name }) => `${network}, ${name}`).join("\n"));
-    await page.getByRole("button", { name: "Keep them" }).click();
+    await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("cell", { name: "Carrier gateway" }).waitFor();
     await page.goto(`/calls/${encodeURIComponent(BUSY_CALL_ID)}`);
     const ladder = page.getByRole("region", { name: "Ladder" });

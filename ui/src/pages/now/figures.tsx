@@ -35,7 +35,7 @@ const FIGURES: Figure[] = [
   {
     name: "New calls per second",
     value: () => short(status()?.rates.calls_per_s),
-    unit: "per s",
+    unit: "",
     more: () => `${whole(status()?.last_minute.calls)} ended in the last minute`,
     line: (moment) => moment.calls_per_s,
     href: "/calls",
