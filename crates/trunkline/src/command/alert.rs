@@ -24,7 +24,7 @@ const TITLE_NARROWEST: usize = 16;
 /// Characters of the name of who takes care of an alert.
 const WHO_CHARS_MAX: usize = 16;
 
-/// Look at alerts, and say who takes care of them
+/// View, acknowledge and silence alerts
 #[derive(Debug, clap::Args)]
 #[command(disable_help_subcommand = true, arg_required_else_help = true)]
 #[command(after_help = "Examples:\n  \
@@ -49,46 +49,46 @@ pub struct Alert {
 /// What there is.
 #[derive(Debug, clap::Subcommand)]
 enum Order {
-    /// List the alerts that are not over; exit code 3 if there are any
+    /// List open alerts; exit code 3 if there are any
     List {
         #[command(flatten)]
         place: Place,
     },
-    /// List alerts that are over, the newest first
+    /// List the alert history, newest first
     History {
-        /// How many
+        /// Maximum number of alerts
         #[arg(long, value_name = "N", default_value_t = 100)]
         limit: usize,
         #[command(flatten)]
         place: Place,
     },
-    /// Show one alert, over or not: what is known of it, and what happened to it
+    /// Show one alert, open or resolved, with its timeline
     Show {
-        /// Its identifier, or the beginning or the end of it
+        /// The identifier, or its beginning or end
         #[arg(value_name = "ID")]
         alert: String,
         #[command(flatten)]
         place: Place,
     },
-    /// List the rules, what each watches, and how many subjects it has
+    /// List the rules with what they watch and the number of subjects
     Rules {
         #[command(flatten)]
         place: Place,
     },
-    /// List the channels, and what came of the last message of each
+    /// List the channels with the result of the last message
     Channels {
         #[command(flatten)]
         place: Place,
     },
-    /// Check files of rules without running them; exit code 2 if there is a mistake
+    /// Validate rule files without loading them; exit code 2 if there is a mistake
     Check {
-        /// Files, and folders of which all files *.toml are [default: alert/rules of the data folder]
+        /// Files, or folders with *.toml files [default: alert/rules in the data folder]
         #[arg(value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
         files: Vec<PathBuf>,
         #[command(flatten)]
         place: Place,
     },
-    /// Send a message by a channel, once, to see that it arrives
+    /// Send a test message to a channel
     Test {
         /// The channel
         #[arg(value_name = "CHANNEL")]
@@ -96,9 +96,9 @@ enum Order {
         #[command(flatten)]
         place: Place,
     },
-    /// Take care of an alert: it is not escalated any more
+    /// Acknowledge an alert; it is no longer escalated
     Acknowledge {
-        /// Its identifier, or the beginning or the end of it
+        /// The identifier, or its beginning or end
         #[arg(value_name = "ID")]
         alert: String,
         #[command(flatten)]
@@ -106,9 +106,9 @@ enum Order {
         #[command(flatten)]
         place: Place,
     },
-    /// Keep alerts back for a time
+    /// Silence alerts for a time
     Silence(Silence),
-    /// Keep back all alerts of a device for a time
+    /// Silence all alerts of a device for a time
     Maintenance {
         /// The device
         #[arg(value_name = "DEVICE")]
@@ -125,9 +125,9 @@ enum Order {
         #[command(flatten)]
         place: Place,
     },
-    /// End a silence before its time
+    /// End a silence early
     Unsilence {
-        /// Its identifier, or the beginning or the end of it
+        /// The identifier, or its beginning or end
         #[arg(value_name = "ID")]
         silence: String,
         #[command(flatten)]
@@ -135,19 +135,19 @@ enum Order {
         #[command(flatten)]
         place: Place,
     },
-    /// List reports: when each is sent next, and what came of the last; exit code 3 if one was not sent
+    /// List reports with the next send time and the last result; exit code 3 if sending one failed
     Reports {
         #[command(flatten)]
         place: Place,
     },
-    /// Show a report as it would be at this moment, write it to a file, or send it
+    /// Show a report with current data, write it to a file, or send it
     Report(report::Ask),
-    /// Read the rules again; where they have mistakes, those that were read before hold
+    /// Reload the rules; if there is a mistake, the previous rules stay active
     Reload {
         #[command(flatten)]
         place: Place,
     },
-    /// Show how it goes; exit code 3 if nobody can be told
+    /// Show the status of the alert job; exit code 3 if it cannot send notifications
     Status {
         #[command(flatten)]
         place: Place,
@@ -157,7 +157,7 @@ enum Order {
 /// Alerts that are kept back.
 #[derive(Debug, clap::Args)]
 struct Silence {
-    /// Tests of labels that all hold: 'device = edge-*', 'rule != power', 'severity = info, warning'
+    /// Label tests, all must match: 'device = edge-*', 'rule != power', 'severity = info, warning'
     #[arg(value_name = "TEST", required = true)]
     tests: Vec<String>,
     #[command(flatten)]
@@ -171,13 +171,13 @@ struct Silence {
 /// How long.
 #[derive(Debug, clap::Args)]
 struct Time {
-    /// For how long: '30 min', '2 h', '3 days'
+    /// Duration: '30 min', '2 h', '3 days'
     #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
     for_s: i64,
-    /// From when on: 2026-11-20, 2026-11-20T08:00, or seconds since 1970 [default: now]
+    /// Start: 2026-11-20, 2026-11-20T08:00, or seconds since 1970 [default: now]
     #[arg(long, value_name = "TIME", value_parser = begin)]
     from: Option<i64>,
-    /// Why, for those who wonder
+    /// Reason
     #[arg(long, value_name = "TEXT", default_value = "")]
     why: String,
 }
@@ -185,7 +185,7 @@ struct Time {
 /// Who.
 #[derive(Debug, clap::Args)]
 struct By {
-    /// Who says so [default: the user of this machine]
+    /// Name of the operator [default: the user of this machine]
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
 }

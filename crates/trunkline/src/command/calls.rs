@@ -29,25 +29,25 @@ use trunkline_store::row::Call;
     trunkline calls --csv has:verdict > bad.csv\n\n\
     What a filter may ask: trunkline help filter. Times are of your zone unless they have an offset.")]
 pub struct Calls {
-    /// What the calls must be like; several words are one filter
+    /// Filter; several words are one filter
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
-    /// Calls that began then or later
+    /// Calls that started at this time or later
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     from: Option<String>,
-    /// Calls that began until then, to the end of the day or minute that is named
+    /// Calls that started until this time; a day or minute is included
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     to: Option<String>,
-    /// How many to list at most [default: 50 in a table, else all]
+    /// Maximum number to list [default: 50 in a table, else all]
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
-    /// In which order
+    /// Order
     #[arg(long, value_enum, default_value_t)]
     sort: Sort,
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long, conflicts_with = "csv")]
     json: bool,
-    /// Print comma-separated values with a line of titles
+    /// Print comma-separated values with a header line
     #[arg(long)]
     csv: bool,
     #[command(flatten)]

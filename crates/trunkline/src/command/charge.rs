@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::terminal::Terminal;
 use trunkline_kit::exit::Exit;
 
-/// Charge online, and load a charging server
+/// Run online charging, and load-test charging servers
 #[derive(Debug, clap::Args)]
 #[command(disable_help_subcommand = true, arg_required_else_help = true)]
 #[command(after_help = "Examples:\n  \

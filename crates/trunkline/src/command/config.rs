@@ -29,28 +29,28 @@ pub struct Config {
 enum What {
     /// Print every key with its default, commented
     Example {
-        /// As the tables of the manual
+        /// Print it as the tables of the manual
         #[arg(long)]
         markdown: bool,
     },
-    /// Check a file, and the environment with it; exit code 2 if there is a mistake
+    /// Validate a file together with the environment; exit code 2 if there is a mistake
     Check {
         /// The file; - is standard input
         #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         file: PathBuf,
-        /// Print one JSON object a mistake
+        /// Print one JSON object per mistake
         #[arg(long)]
         json: bool,
     },
-    /// Print what takes effect, and where each value comes from
+    /// Print the effective values and their sources
     Show {
         /// The file
         #[arg(short = 'c', long = "config", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         file: Option<PathBuf>,
-        /// Print one JSON object a key
+        /// Print one JSON object per key
         #[arg(long)]
         json: bool,
-        /// Only what is not the default
+        /// Print only values that differ from the default
         #[arg(long)]
         changed: bool,
     },

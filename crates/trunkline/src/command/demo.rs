@@ -39,7 +39,7 @@ const PARTS: [&str; 9] = ["alert", "cache", "captures", "charge", "graphs", "pac
 /// Rows that may wait for the store before what was earlier waits, too.
 const ROWS_WAITING: u64 = 20_000;
 
-/// Play a simulated network with planted faults through the whole program, and show it in the browser
+/// Run a demo: a simulated network with known faults, shown in the browser
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline demo                             then open the link that it prints\n  \
@@ -49,16 +49,16 @@ const ROWS_WAITING: u64 = 20_000;
     Half an hour of calls is read before the pages are shown, then it goes on at its own speed until Ctrl-C.\n\
     Data lie in a temporary folder ($TMPDIR) that is removed at the end; they stay below 1.5 GB.")]
 pub struct Demo {
-    /// Where the pages are; where the port is taken, the next free one is used
+    /// Listen address of the web pages; if the port is in use, the next free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-    /// The seed of the world
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Minutes of the world that are read before it is shown
+    /// Minutes of simulated traffic before the start
     #[arg(long, value_name = "MINUTES", default_value_t = 30, value_parser = clap::value_parser!(u16).range(0..=720))]
     history: u16,
-    /// A data folder that stays [default: a temporary one]
+    /// Data folder to keep [default: a temporary one]
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     data: Option<PathBuf>,
 }

@@ -28,7 +28,7 @@ pub const DATA_FOLDERS_MAX: usize = 64;
 const READER_TRIES: u32 = 40;
 const READER_TICK: Duration = Duration::from_millis(50);
 
-/// Answer Wireshark, which asks by the extcap protocol
+/// Serve Wireshark's extcap protocol
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Wireshark calls this itself, once `trunkline extcap-install` has told it where it is.")]
 pub struct Extcap {

@@ -34,10 +34,10 @@ use trunkline_store::time::rfc3339;
     Times are of your zone unless they have an offset.\n\
     Exit code 3: a segment was broken or unreadable; the rest was extracted.")]
 pub struct Extract {
-    /// An expression; several words are one; none is every packet
+    /// Packet filter expression; without one, all packets
     #[arg(value_name = "EXPRESSION", conflicts_with = "call")]
     expression: Vec<String>,
-    /// Where to: pcap if the name ends in .pcap or .cap, else pcapng; - is standard output
+    /// Output file: pcap if the name ends in .pcap or .cap, else pcapng; - is standard output
     #[arg(short = 'w', long = "write", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     #[arg(required_unless_present = "listen")]
     write: Option<PathBuf>,
@@ -45,19 +45,19 @@ pub struct Extract {
     /// address, whoever can connect to it can read the packets
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "write", value_parser = listen::address)]
     listen: Option<SocketAddr>,
-    /// Follow the log: packets from now on, as they are recorded
+    /// Follow the log: new packets as they are recorded
     #[arg(long, conflicts_with_all = ["from", "to", "call", "read"])]
     live: bool,
-    /// The packets of a call: its ID, the beginning of one, or its Call-ID
+    /// Packets of a call: its ID, the beginning of one, or its Call-ID
     #[arg(long, value_name = "ID", conflicts_with_all = ["from", "to", "classes"])]
     call: Option<String>,
-    /// A capture file in place of the log; may be given several times
+    /// Capture file to read instead of the log; repeat the option for more
     #[arg(short = 'r', long = "read", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     read: Vec<PathBuf>,
-    /// Stop after so many packets
+    /// Stop after this many packets
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Print what was done as one JSON object: at standard output, or at standard error with -w -
+    /// Print a summary as one JSON object: to standard output, or to standard error with -w -
     #[arg(long)]
     json: bool,
     #[command(flatten)]

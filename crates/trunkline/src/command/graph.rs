@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::terminal::Terminal;
 use trunkline_kit::exit::Exit;
 
-/// Poll devices, and keep what they say for years
+/// Poll devices and store their values for years
 #[derive(Debug, clap::Args)]
 #[command(disable_help_subcommand = true, arg_required_else_help = true)]
 #[command(after_help = "Examples:\n  \

@@ -32,10 +32,10 @@ pub struct Open {
     /// Capture files
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath, required_unless_present = "data")]
     files: Vec<PathBuf>,
-    /// Where the pages are; where the port is taken, the next free one is used
+    /// Listen address of the web pages; if the port is in use, the next free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-    /// A data folder that stays [default: a temporary one]
+    /// Data folder to keep [default: a temporary one]
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     data: Option<PathBuf>,
 }

@@ -12,16 +12,16 @@ use trunkline_record::job::{SegmentFile, Wish, index_file, list};
 /// The part of the packet log that is meant.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Part {
-    /// From then on
+    /// Start time
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub from: Option<String>,
-    /// Until then, to the end of the day or minute that is named
+    /// End time; a day or minute is included
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub to: Option<String>,
-    /// Of these classes alone: sip, rtp, other
+    /// Only these classes: sip, rtp, other
     #[arg(long = "class", value_name = "CLASS", value_delimiter = ',', value_parser = class)]
     pub classes: Vec<Class>,
-    /// A data folder or a volume of one; may be given several times
+    /// Data folder or one of its volumes; repeat the option for more
     #[arg(long = "data", value_name = "DIR", default_value = DATA_DEFAULT, value_hint = clap::ValueHint::DirPath)]
     pub data: Vec<PathBuf>,
 }

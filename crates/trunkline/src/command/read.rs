@@ -40,7 +40,7 @@ pub const COMMIT_ROWS: usize = 20_000;
 /// How long the packet log may take to write what is in memory at the end.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(300);
 
-/// Read captures, keep their calls, and say what went wrong
+/// Read capture files, store their calls, and report what went wrong
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline read office.pcap                 what happened to every call in it\n  \
@@ -56,23 +56,23 @@ pub struct Read {
     files: Vec<PathBuf>,
     #[command(flatten)]
     data: DataFolder,
-    /// Print each call as one JSON object a line, then a summary
+    /// Print one JSON object per call, then a summary
     #[arg(long)]
     json: bool,
-    /// Threads that share the work [default: one a processor]; the result does not depend on it
+    /// Threads [default: one per CPU]; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(THREADS_MAX)))]
     threads: Option<u16>,
-    /// Write every packet into the packet log of the data folder, too, with an index, unless it is there already
+    /// Also write new packets into the packet log of the data folder, with an index
     #[arg(long)]
     record: bool,
     /// Store nothing
     #[arg(long)]
     no_store: bool,
-    /// Most days that are made new in the store; rows of further days are not kept, which is told
+    /// Maximum number of new days in the store; rows of more days are not stored, with a message
     #[arg(long, value_name = "N", default_value_t = DAYS_OF_CAPTURE as u32)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     days_max: u32,
-    /// List every call, however many there are
+    /// List all calls
     #[arg(long, conflicts_with = "json")]
     all: bool,
 }

@@ -17,7 +17,7 @@ use trunkline_kit::untrusted::shell_word;
 /// Parts of a data folder that have such logs.
 const PARTS: [&str; 2] = ["alert", "graphs"];
 
-/// Mend damaged logs of graphs and alerts, which no run has open: keep what is whole, give up what is gone
+/// Repair damaged logs of graphs and alerts that no process has open: keep intact records, drop lost ones
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "`trunkline verify` tells what is damaged. Records that are gone keep their numbers; the job begins \
@@ -29,10 +29,10 @@ const PARTS: [&str; 2] = ["alert", "graphs"];
 pub struct Repair {
     #[command(flatten)]
     data: DataFolder,
-    /// Only say what is gone
+    /// Only show what is lost
     #[arg(long)]
     dry_run: bool,
-    /// Print one JSON object a log
+    /// Print one JSON object per log
     #[arg(long)]
     json: bool,
 }

@@ -28,13 +28,13 @@ pub struct Run {
     /// Configuration file [default: /etc/trunkline/trunkline.toml if it is there]
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     config: Option<PathBuf>,
-    /// Interface to listen on, in place of those of the configuration; may be given several times
+    /// Capture interface, instead of the configuration's; repeat the option for more
     #[arg(short, long = "interface", value_name = "IFACE")]
     interfaces: Vec<String>,
-    /// Data folder, in place of the configuration's
+    /// Data folder, instead of the configuration's
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     data: Option<PathBuf>,
-    /// End after so many seconds
+    /// Stop after this many seconds
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
 }

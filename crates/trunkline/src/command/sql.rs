@@ -22,7 +22,7 @@ const TABLES: &str = "calls, streams, stream_intervals, registrations, sip_event
 /// How long a statement may take.
 pub const TIME_MAX: Duration = Duration::from_secs(600);
 
-/// Ask the store in SQL
+/// Query the store with SQL
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline sql \"SELECT state, count(*) FROM calls GROUP BY state\"\n  \
@@ -32,19 +32,19 @@ pub const TIME_MAX: Duration = Duration::from_secs(600);
     Tables: calls, streams, stream_intervals, registrations, sip_events, losses, minutes, charges. \
     Nothing can be changed.")]
 pub struct Sql {
-    /// One SELECT
+    /// One SELECT statement
     #[arg(value_name = "SELECT")]
     statement: String,
-    /// See only rows that begin then or later: 2026-11-20, 2026-11-20T10:00, 03:10, yesterday, -2h
+    /// Only rows from this time on: 2026-11-20, 2026-11-20T10:00, 03:10, yesterday, -2h
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     from: Option<String>,
-    /// See only rows that begin then or earlier; a day is counted in
+    /// Only rows until this time; a day is included
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     to: Option<String>,
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long, conflicts_with = "csv")]
     json: bool,
-    /// Print comma-separated values with a line of titles
+    /// Print comma-separated values with a header line
     #[arg(long)]
     csv: bool,
     #[command(flatten)]

@@ -23,7 +23,7 @@ use trunkline_web::auth::{AuditEntry, Desk, LinkKind, NewUser, Refusal, Role, Us
 /// Octets of a password that are read.
 const PASSWORD_OCTETS_MAX: u64 = 4096;
 
-/// Make, list and remove the web's users, and make one-time links
+/// Create, list and remove web users, and create one-time links
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline user add anna --role support     prints a link with which she chooses her password\n  \
@@ -38,23 +38,23 @@ pub struct Manage {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Make a user; prints a link with which they choose their password
+    /// Create a user; prints a link to set the password
     Add {
-        /// What they type to sign in
+        /// Name to sign in with
         #[arg(value_name = "NAME")]
         name: String,
-        /// What they may do: each role may what those before it may
+        /// Role; each role includes the rights of the roles before it
         #[arg(long, default_value = "viewer", value_parser = PossibleValuesParser::new(roles()))]
         role: String,
-        /// What to call them
+        /// Full name
         #[arg(long, value_name = "TEXT", default_value = "")]
         display_name: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Print a link with which a user sets a new password; without NAME, the one that makes the first administrator
+    /// Print a link to set a new password; without NAME, the link to create the first administrator
     Link {
-        /// Whose
+        /// User name
         #[arg(value_name = "NAME")]
         name: Option<String>,
         #[command(flatten)]
@@ -62,7 +62,7 @@ enum What {
     },
     /// List the users
     List {
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
         #[command(flatten)]
@@ -70,17 +70,17 @@ enum What {
     },
     /// Remove a user, with sessions, links and tokens
     Remove {
-        /// Whom
+        /// User name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Say who may see which devices, trees and graphs
+    /// Manage graph permissions: who may see which devices, trees and graphs
     Graphs(graphs::Graphs),
-    /// Set a user's password, read from standard input: they have to change it; ends their sessions
+    /// Set a user's password from standard input; the user must change it, and sessions end
     Password {
-        /// Whose
+        /// User name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
@@ -94,7 +94,7 @@ struct Place {
     /// Configuration file [default: /etc/trunkline/trunkline.toml if it is there]
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     config: Option<PathBuf>,
-    /// Data folder, in place of the configuration's
+    /// Data folder, instead of the configuration's
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     data: Option<PathBuf>,
 }

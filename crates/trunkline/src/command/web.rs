@@ -18,7 +18,7 @@ use trunkline_kit::exit::Exit;
 use trunkline_web::Mode;
 use trunkline_web::sources::Reader;
 
-/// Serve the pages and the API of a data folder
+/// Run the web pages and the API of a data folder
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline web                              the data folder ./trunkline-data on 127.0.0.1:8080\n  \
@@ -32,10 +32,10 @@ pub struct Web {
     /// Configuration file [default: /etc/trunkline/trunkline.toml if it is there]
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     config: Option<PathBuf>,
-    /// Data folder, in place of the configuration's
+    /// Data folder, instead of the configuration's
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     data: Option<PathBuf>,
-    /// Where to listen, in place of the configuration's
+    /// Listen address, instead of the configuration's
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<std::net::SocketAddr>,
 }

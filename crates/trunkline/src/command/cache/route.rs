@@ -31,13 +31,13 @@ const TOO_MANY: &[u8] = b"ERROR Too many open connections\r\n";
     trunkline cache stats 127.0.0.1:11311 servers                            how its servers are\n\n\
     docs/manual/cache-route.md has the file's keys and what clients are told when servers are gone.")]
 pub struct Route {
-    /// Servers of the one pool there is: HOST:PORT or unix:PATH
+    /// Servers of a single pool: HOST:PORT or unix:PATH
     #[arg(value_name = "SERVER", conflicts_with = "config")]
     servers: Vec<String>,
-    /// File of pools, prefixes and policies
+    /// File with pools, prefixes and policies
     #[arg(short = 'c', long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     config: Option<PathBuf>,
-    /// Say what is wrong with the file, and end
+    /// Validate the file and exit
     #[arg(long, requires = "config")]
     check: bool,
     /// Address to listen on: HOST:PORT or unix:PATH; several with commas, or the option again
@@ -49,7 +49,7 @@ pub struct Route {
     /// Threads [default: one for each processor]
     #[arg(short = 't', long, value_name = "NUM")]
     threads: Option<usize>,
-    /// Connections of clients at a time
+    /// Maximum number of client connections
     #[arg(long, value_name = "NUM", default_value_t = 1024)]
     conn_limit: usize,
     /// Metrics for Prometheus: ADDRESS:PORT or unix:PATH

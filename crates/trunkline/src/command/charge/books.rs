@@ -23,19 +23,19 @@ const TOLD_MAX: usize = 100;
 /// Lines of a statement that are read at once.
 const LINES: usize = 10_000;
 
-/// Add up the ledger, account by account, and compare the sums with the balances
+/// Sum up the ledger per account and compare with the balances
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Reads all entries that are there, beside a node that serves or without one. Exit code 3 if \
     anything differs, or the ledger is damaged.")]
 pub struct Audit {
     #[command(flatten)]
     place: Place,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Show what came to an account and went, with the balance after each entry
+/// Show the ledger entries of an account with the balance after each
 #[derive(Debug, clap::Args)]
 pub struct Statement {
     /// The account
@@ -43,10 +43,10 @@ pub struct Statement {
     account: u64,
     #[command(flatten)]
     place: Place,
-    /// The newest lines of the table
+    /// Show only the newest lines
     #[arg(long, value_name = "N", default_value_t = 1000)]
     limit: usize,
-    /// All of it, one JSON object a line
+    /// Print all entries, one JSON object per line
     #[arg(long)]
     json: bool,
 }

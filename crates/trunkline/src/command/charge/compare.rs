@@ -30,7 +30,7 @@ const SHOWN: u32 = 50;
 /// A clock that is so far off is a time zone, milliseconds.
 const ZONE_MS: i64 = 15 * 60_000;
 
-/// Compare the calls of the store with a bill, or with what was charged online
+/// Reconcile the calls of the store with a bill, or with online charges
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Each difference names its call (`trunkline call ID --pcap FILE` has its packets) and its line of \
@@ -42,41 +42,41 @@ const ZONE_MS: i64 = 15 * 60_000;
     docs/manual/wire-against-bill.md has the whole of it."
 )]
 pub struct Compare {
-    /// Which calls have to have a line; lines of others are left out; several words are one filter
+    /// Filter of calls that must have a line; lines of other calls are ignored
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
-    /// The bill, CSV with a line of titles, or - for standard input [default: what was charged online]
+    /// The bill, CSV with a header line, or - for standard input [default: online charges]
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     bill: Option<PathBuf>,
     #[command(flatten)]
     profile: Profiled,
-    /// What lines should cost: a tariff plan
+    /// Tariff plan with the expected prices of lines
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     plan: Option<PathBuf>,
     #[command(flatten)]
     when: when::Span,
-    /// How far begins may be apart
+    /// Maximum difference of start times
     #[arg(long, value_name = "TIME", default_value = "10 s", value_parser = duration)]
     begin: Duration,
-    /// How far lengths may be apart
+    /// Maximum difference of durations
     #[arg(long, value_name = "TIME", default_value = "2 s", value_parser = duration)]
     length: Duration,
-    /// How many seconds the bill's clock is ahead of ours [default: measured]
+    /// Seconds by which the bill's clock is ahead of ours [default: measured]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     ahead: Option<f64>,
-    /// Where nothing at all is seen for so long, nothing was captured; at least a minute
+    /// A gap of this length counts as not captured; at least one minute
     #[arg(long, value_name = "TIME", default_value = "1 h", value_parser = duration)]
     silence: Duration,
-    /// The Rating-Group that calls have in the plan, and in what was charged online
+    /// The Rating-Group of calls in the plan and in online charges
     #[arg(long, value_name = "N")]
     rating_group: Option<u32>,
-    /// How many differences to list at most [default: 50 in a table, else all]
+    /// Maximum number of differences to list [default: 50 in a table, else all]
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
-    /// Print one JSON object for each difference, and one with the sums
+    /// Print one JSON object per difference, and one with the totals
     #[arg(long, conflicts_with = "csv")]
     json: bool,
-    /// Print comma-separated values with a line of titles
+    /// Print comma-separated values with a header line
     #[arg(long)]
     csv: bool,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use trunkline_charge::job::copy;
 use trunkline_kit::exit::Exit;
 
-/// Copy ledger and records while the node serves
+/// Back up ledger and records while the node is running
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "For a node that stands by and has been away for longer than the stream keeps, for one that joins, \
@@ -22,12 +22,12 @@ use trunkline_kit::exit::Exit;
     trunkline charge copy --to /mnt/copy && rsync -a /mnt/copy/charge south:/var/lib/trunkline/"
 )]
 pub struct Copy {
-    /// The data folder that gets it
+    /// Target data folder
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     to: PathBuf,
     #[command(flatten)]
     place: Place,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -17,7 +17,7 @@ const TOLD_MAX: usize = 20;
 const COLUMNS: [&str; 10] =
     ["subscriber", "account", "plan", "credit", "balance", "e164", "imsi", "sip", "nai", "private"];
 
-/// Bring subscribers and their accounts out of a file
+/// Import subscribers and their accounts from a file
 #[derive(Debug, clap::Args)]
 #[command(after_help = "The file is CSV with a line of titles, of: subscriber, account, plan, credit, balance, e164, \
     imsi, sip, nai,\nprivate. Amounts are minor units (cents). An account that is there keeps its balance, so that a \

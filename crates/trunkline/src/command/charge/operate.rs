@@ -12,108 +12,108 @@ use trunkline_store::time::rfc3339;
 /// What a node is asked to do, and told of.
 #[derive(Debug, clap::Subcommand)]
 pub enum Order {
-    /// Bring a plan: it holds from now on, in place of the one of its name
+    /// Load a tariff plan; it replaces the plan of that name at once
     Plan {
-        /// Its file (docs/manual/tariffs.md)
+        /// File of the plan (docs/manual/tariffs.md)
         #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         file: PathBuf,
         #[command(flatten)]
         to: To,
     },
-    /// Make an account that has money from the beginning; one that is there stays as it is
+    /// Create an account with an opening balance; an existing account is not changed
     Open {
-        /// Its number
+        /// Number
         #[arg(value_name = "ACCOUNT")]
         account: u64,
-        /// Its plan
+        /// Tariff plan
         #[arg(long, value_name = "NAME")]
         plan: String,
-        /// What it has, in minor units (cents)
+        /// Opening balance, in minor units (cents)
         #[arg(long, value_name = "AMOUNT", default_value_t = 0)]
         balance: i64,
-        /// What it may owe, in minor units; 0 is prepaid
+        /// Credit limit, in minor units; 0 is prepaid
         #[arg(long, value_name = "AMOUNT", default_value_t = 0)]
         credit: i64,
         #[command(flatten)]
         to: To,
     },
-    /// Make an account, or change its plan and credit
+    /// Create an account, or change its plan and credit limit
     Account {
-        /// Its number
+        /// Number
         #[arg(value_name = "ACCOUNT")]
         account: u64,
-        /// Its plan
+        /// Tariff plan
         #[arg(long, value_name = "NAME")]
         plan: String,
-        /// What it may owe, in minor units; 0 is prepaid
+        /// Credit limit, in minor units; 0 is prepaid
         #[arg(long, value_name = "AMOUNT", default_value_t = 0)]
         credit: i64,
         #[command(flatten)]
         to: To,
     },
-    /// Make a subscriber, or change its account and identities
+    /// Create a subscriber, or change its account and identities
     Subscriber {
-        /// Its number
+        /// Number
         #[arg(value_name = "SUBSCRIBER")]
         subscriber: u64,
-        /// The account that pays
+        /// Paying account
         #[arg(long, value_name = "ACCOUNT")]
         account: u64,
-        /// What it is known by: imsi:.., e164:.., sip:.., nai:.., private:..
+        /// Identities: imsi:.., e164:.., sip:.., nai:.., private:..
         #[arg(value_name = "IDENTITY", required = true)]
         identities: Vec<String>,
         #[command(flatten)]
         to: To,
     },
-    /// The subscriber paid: sessions that had nothing left are asked to come again
+    /// Top up an account; sessions without quota are re-authorized
     TopUp {
         /// The account
         #[arg(value_name = "ACCOUNT")]
         account: u64,
-        /// Minor units (cents)
+        /// Amount in minor units (cents)
         #[arg(value_name = "AMOUNT")]
         amount: i64,
-        /// For what, for the ledger
+        /// Reason, for the ledger
         #[arg(long, value_name = "TEXT", default_value = "")]
         note: String,
-        /// A text of your own, new for each order: with it what comes again within a day is not done twice
+        /// Unique key of the order: an order with the same key within a day is not executed twice
         #[arg(long, value_name = "TEXT")]
         key: Option<String>,
         #[command(flatten)]
         to: To,
     },
-    /// Money comes, or goes as far as it is there and not reserved, because the operator says so
+    /// Adjust a balance by hand; cannot go below what is reserved
     Adjust {
         /// The account
         #[arg(value_name = "ACCOUNT")]
         account: u64,
-        /// Minor units (cents); less than zero goes
+        /// Amount in minor units (cents); negative to debit
         #[arg(value_name = "AMOUNT", allow_negative_numbers = true)]
         amount: i64,
-        /// Why, for the ledger
+        /// Reason, for the ledger
         #[arg(long, value_name = "TEXT", default_value = "")]
         note: String,
-        /// A text of your own, new for each order: with it what comes again within a day is not done twice
+        /// Unique key of the order: an order with the same key within a day is not executed twice
         #[arg(long, value_name = "TEXT")]
         key: Option<String>,
         #[command(flatten)]
         to: To,
     },
-    /// Give an account a bundle of its plan
+    /// Add a bundle of its plan to an account
     Buy {
         /// The account
         #[arg(value_name = "ACCOUNT")]
         account: u64,
-        /// The allowance, by its name in the plan
+        /// Name of the bundle in the plan
         #[arg(value_name = "ALLOWANCE")]
         allowance: String,
-        /// A text of your own, new for each order: with it what comes again within a day is not done twice
+        /// Unique key of the order: an order with the same key within a day is not executed twice
         #[arg(long, value_name = "TEXT")]
         key: Option<String>,
         #[command(flatten)]
         to: To,
     },
-    /// End a session: nothing more is granted, and its client is asked to end it (ASR)
+    /// End a session: grant no more units and ask its client to end it (ASR)
     Abort {
         /// Session-Id
         #[arg(value_name = "SESSION")]
@@ -121,28 +121,28 @@ pub enum Order {
         #[command(flatten)]
         to: To,
     },
-    /// Show an account by its number, a subscriber by an identity (imsi:..), or a session by its Session-Id
+    /// Show an account by number, a subscriber by identity (imsi:..), or a session by Session-Id
     Show {
-        /// Which
+        /// Account number, identity or Session-Id
         #[arg(value_name = "WHICH")]
         which: String,
         #[command(flatten)]
         to: To,
     },
-    /// Have a standby lead from now on, behind all that was decided
+    /// Promote the standby to leader after all committed entries
     Switch {
         #[command(flatten)]
         to: To,
     },
-    /// Give up old entries of the ledger: what they come to is kept, and what records or a start need stays
+    /// Delete old ledger entries; balances, and entries that records or a start need, are kept
     Retain {
-        /// Those before this entry, or before this time (2026-11-01, 2026-11-01T10:00Z)
+        /// Entries before this number, or before this time (2026-11-01, 2026-11-01T10:00Z)
         #[arg(long, value_name = "ENTRY|TIME", value_parser = until)]
         before: Until,
         #[command(flatten)]
         to: To,
     },
-    /// Forget what the directory said of an identity: it is asked when it comes again
+    /// Remove an identity from the directory cache; the next request looks it up again
     Forget {
         /// e164:.., imsi:.., sip:.., nai:.. or private:..
         identity: String,
@@ -179,7 +179,7 @@ fn until(text: &str) -> Result<Until, String> {
 pub struct To {
     #[command(flatten)]
     place: Place,
-    /// The reply as JSON
+    /// Print the reply as JSON
     #[arg(long)]
     json: bool,
 }

@@ -42,7 +42,7 @@ const CSV: [&str; 17] = [
     "not_understood",
 ];
 
-/// Rate the calls of the store by the plans of the accounts that pay for them
+/// Rate the calls of the store by the plans of the paying accounts
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Tells what calls cost; nothing is debited. The same calls, plans and accounts give the same prices, \
@@ -54,23 +54,23 @@ const CSV: [&str; 17] = [
     trunkline charge rate-calls --profile numbers.toml --csv 'src:10.0.0.0/8' > rated.csv"
 )]
 pub struct RateCalls {
-    /// Which calls to tell; all are rated, because all use up bundles; several words are one filter
+    /// Filter of calls to show; all calls are rated, because all use up bundles
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
     #[command(flatten)]
     when: when::Span,
     #[command(flatten)]
     profile: Profiled,
-    /// The Rating-Group that calls have in the plans
+    /// The Rating-Group of calls in the plans
     #[arg(long, value_name = "N")]
     rating_group: Option<u32>,
-    /// The Service-Identifier that calls have in the plans
+    /// The Service-Identifier of calls in the plans
     #[arg(long, value_name = "N")]
     service: Option<u32>,
-    /// Print one JSON object for each call, and one with the sums
+    /// Print one JSON object per call, and one with the totals
     #[arg(long, conflicts_with = "csv")]
     json: bool,
-    /// Print comma-separated values with a line of titles
+    /// Print comma-separated values with a header line
     #[arg(long)]
     csv: bool,
     #[command(flatten)]

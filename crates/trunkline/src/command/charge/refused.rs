@@ -15,7 +15,7 @@ use trunkline_kit::exit::Exit;
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// List the packets of records that charging gateways refused; send them anew, or give them up
+/// List record packets that charging gateways rejected; resend or discard them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "A gateway refuses what it cannot take: a format that it does not know, say. Such packets are \
     kept, and their records are in the record files, too. Exit code 3 as long as there are any.\n\n\
@@ -24,18 +24,18 @@ const PAUSE: Duration = Duration::from_millis(200);
     trunkline charge refused --again         all of them go again: the gateway has been mended\n  \
     trunkline charge refused --drop 411 412  these two are not sent: somebody has brought their records in by hand")]
 pub struct Refused {
-    /// The packets that are meant, by their numbers in the list [all]
+    /// Numbers of the packets in the list [default: all]
     #[arg(value_name = "PACKET")]
     packets: Vec<u64>,
-    /// They go again, as new requests, to the gateway of choice
+    /// Resend them as new requests to the primary gateway
     #[arg(long, conflicts_with = "drop")]
     again: bool,
-    /// They are not sent any more
+    /// Discard them: they are not sent again
     #[arg(long)]
     drop: bool,
     #[command(flatten)]
     place: Place,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

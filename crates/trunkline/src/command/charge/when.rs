@@ -22,10 +22,10 @@ use trunkline_store::Skipped;
 /// A span of time.
 #[derive(Debug, clap::Args)]
 pub struct Span {
-    /// From then on; without --to, until now
+    /// Start time; without --to, until now
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     from: Option<String>,
-    /// Before then; a day is counted in
+    /// End time; a day is included
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     to: Option<String>,
 }
@@ -79,7 +79,7 @@ pub fn shown((from, to): (i64, i64), zone: &TimeZone) -> String {
 /// How numbers and bills are written.
 #[derive(Debug, clap::Args)]
 pub struct Profiled {
-    /// How numbers are written, and the columns of a bill: a file of TOML
+    /// Profile of number formats and bill columns, a TOML file
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     profile: Option<PathBuf>,
 }

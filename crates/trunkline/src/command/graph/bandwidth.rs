@@ -14,7 +14,7 @@ use trunkline_kit::exit::Exit;
 /// Graphs of one report.
 const GRAPHS_MAX: u32 = 500;
 
-/// Report mean, greatest value, 95th percentile and total of graphs over a span
+/// Report average, maximum, 95th percentile and total of graphs over a time range
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline graph bandwidth uplink traffic --from 2026-11-01 --to 2026-12-01\n  \
@@ -22,22 +22,22 @@ const GRAPHS_MAX: u32 = 500;
     Rows are as fine as the files have them for the whole span, and the report says how long one is: a percentile of \
     longer rows is less. A total is what came in the whole time, of graphs of something per second alone.")]
 pub struct Bandwidth {
-    /// Words that stand in the titles of the graphs; those with - before them must not [default: all graphs]
+    /// Words in the titles of the graphs; -word excludes [default: all graphs]
     #[arg(value_name = "WORD")]
     words: Vec<String>,
-    /// Those of a device
+    /// Graphs of a device
     #[arg(long, value_name = "NUMBER")]
     device: Option<u32>,
-    /// Those of a place in a tree, by its number
+    /// Graphs of a place in a tree, by its number
     #[arg(long, value_name = "NUMBER")]
     node: Option<u32>,
-    /// From this time on: 2026-11-20, 2026-11-20T08:00, or seconds since 1970 [default: a day before --to]
+    /// Start: 2026-11-20, 2026-11-20T08:00, or seconds since 1970 [default: a day before --to]
     #[arg(long, value_name = "TIME", value_parser = begin)]
     from: Option<i64>,
-    /// Until then [default: now]
+    /// End [default: now]
     #[arg(long, value_name = "TIME", value_parser = begin)]
     to: Option<i64>,
-    /// Comma-separated values
+    /// Print comma-separated values
     #[arg(long, conflicts_with = "json")]
     csv: bool,
     #[command(flatten)]

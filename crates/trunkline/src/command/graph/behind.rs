@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use trunkline_kit::exit::Exit;
 
-/// Say through which devices a device is reached: while all of them are down, it does not alarm
+/// Set the upstream devices of a device: while all are down, its alerts are suppressed
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "trunkline graph behind NAME [PARENT]...\n       trunkline graph behind --learn --from ROOT \
@@ -20,22 +20,22 @@ use trunkline_kit::exit::Exit;
         --replace is said, too."
 )]
 pub struct Behind {
-    /// Its name
+    /// Name
     #[arg(value_name = "NAME", required_unless_present = "learn")]
     name: Option<String>,
-    /// Those on the way to it, in place of those that were named before; none is reached by itself
+    /// Upstream devices (replace the current ones); without any, the device has none
     #[arg(value_name = "PARENT")]
     parents: Vec<String>,
-    /// Learn it of all devices by what they say of their neighbours
+    /// Learn the upstream devices of all devices from their neighbours
     #[arg(long, requires = "from", conflicts_with = "name")]
     learn: bool,
-    /// The device that this machine is next to, by which all others are reached; can be said for several
+    /// Device next to this machine, the start of all paths; repeat the option for more
     #[arg(long, value_name = "ROOT", requires = "learn")]
     from: Vec<String>,
-    /// Also for devices of which something else was said before
+    /// Also replace upstream devices that were set before
     #[arg(long, requires = "learn")]
     replace: bool,
-    /// Tell what would be learnt, and change nothing
+    /// Show the changes only
     #[arg(long, requires = "learn")]
     dry_run: bool,
     #[command(flatten)]

@@ -10,29 +10,29 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use trunkline_kit::exit::Exit;
 
-/// Show who is next to whom: links that devices tell by LLDP, with the interfaces at both ends
+/// Show neighbours: LLDP links with the interfaces at both ends
 #[derive(Debug, clap::Args)]
 #[command(after_help = "A link that one side alone tells is marked: of a neighbour that is not polled, or that says \
     nothing. `trunkline graph add` has it polled.")]
 pub struct Map {
-    /// Only what is around this device
+    /// Only the neighbourhood of this device
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// So many steps around it
+    /// Number of hops around it
     #[arg(long, value_name = "N", requires = "name", default_value_t = 2)]
     hops: u32,
     #[command(flatten)]
     place: Place,
 }
 
-/// Find where addresses are: whose they are, in whose ARP table, in the network of which interface
+/// Locate addresses: in devices, ARP tables and networks of interfaces
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Of two and more addresses the shortest ways between the first and each other one are told, too: \
     the devices in the middle."
 )]
 pub struct Near {
-    /// Addresses of IP
+    /// IP addresses
     #[arg(value_name = "ADDRESS", required = true, num_args = 1..=16)]
     addresses: Vec<IpAddr>,
     #[command(flatten)]

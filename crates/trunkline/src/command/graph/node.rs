@@ -18,7 +18,7 @@ pub struct Place {
     /// The data folder
     #[arg(long, value_name = "DIR", default_value = DATA_DEFAULT, value_hint = clap::ValueHint::DirPath)]
     data: PathBuf,
-    /// The reply as JSON
+    /// Print the reply as JSON
     #[arg(long)]
     json: bool,
 }

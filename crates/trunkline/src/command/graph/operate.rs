@@ -29,64 +29,64 @@ const PRIVACIES: [&str; 5] = ["none", "des", "aes128", "aes192", "aes256"];
 /// What those who run graphs are told.
 #[derive(Debug, clap::Subcommand)]
 pub enum Order {
-    /// Make, list and remove credentials: what lets us in to devices
+    /// Create, list and remove credentials of devices
     #[command(subcommand)]
     Credential(Credential),
-    /// Add a device, which is looked at and polled from then on
+    /// Add a device and start polling it
     Add(Add),
     /// List the devices
     List {
         #[command(flatten)]
         place: Place,
     },
-    /// Show a device: what it is, its rows, data sources and graphs
+    /// Show a device with its table rows, data sources and graphs
     Device {
-        /// Its name
+        /// Name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Poll a device again
+    /// Resume polling of a device
     Enable {
-        /// Its name
+        /// Name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Poll a device no more; what is known of it stays
+    /// Pause polling of a device; its data is kept
     Disable {
-        /// Its name
+        /// Name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Remove a device with all that is known of it, its files too
+    /// Remove a device with its data and files
     Remove {
-        /// Its name
+        /// Name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Look at a device now: what it is, and its tables
+    /// Discover a device now: its type and tables
     Explore {
-        /// Its name
+        /// Name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Look for devices by their addresses, and add those that answer
+    /// Scan addresses for devices, and add those that answer
     Discover(Discover),
-    /// Show how it goes
+    /// Show the status of the poller
     Status {
         #[command(flatten)]
         place: Place,
     },
-    /// Take over what another program has
+    /// Import from another program
     #[command(subcommand)]
     Import(Import),
     /// Print the values of a data source
@@ -96,23 +96,23 @@ pub enum Order {
 /// What lets us in.
 #[derive(Debug, clap::Subcommand)]
 pub enum Credential {
-    /// Make a credential, or change it; its secrets are read from standard input or a file
+    /// Create or change a credential; the secrets are read from standard input or a file
     #[command(after_help = "Examples:\n  \
         trunkline graph credential add lan < community.txt             the first line is the community\n  \
         trunkline graph credential add core --user poller --authentication sha256 --privacy aes128 \\\n    \
             --secret-file /run/secrets/core            the first line authenticates, the second encrypts")]
     Add {
-        /// What it is called
+        /// Name
         #[arg(value_name = "NAME")]
         name: String,
         /// A user of SNMPv3 [default: a community]
         #[arg(long, value_name = "USER")]
         user: Option<String>,
-        /// How messages are authenticated
+        /// Authentication protocol
         #[arg(long, value_name = "WORD", requires = "user", default_value = "none",
             value_parser = PossibleValuesParser::new(AUTHENTICATIONS))]
         authentication: String,
-        /// How they are encrypted
+        /// Encryption protocol
         #[arg(long, value_name = "WORD", requires = "user", default_value = "none",
             value_parser = PossibleValuesParser::new(PRIVACIES))]
         privacy: String,
@@ -130,9 +130,9 @@ pub enum Credential {
         #[command(flatten)]
         place: Place,
     },
-    /// Remove a credential that no device has
+    /// Remove a credential that no device uses
     Remove {
-        /// Its name
+        /// Name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
@@ -146,16 +146,16 @@ pub struct Discover {
     /// 10.0.0.0/24, 10.0.0.1-10.0.0.99, 10.0.0.1, 2001:db8::/112 or 2001:db8::1-2001:db8::9
     #[arg(value_name = "NETWORK")]
     network: String,
-    /// What lets us in [default: the community `public`]
+    /// Credential [default: the community `public`]
     #[arg(long, value_name = "NAME")]
     credential: Option<String>,
-    /// The version of SNMP [default: 3 for a user, else 2c]
+    /// SNMP version [default: 3 for a user, else 2c]
     #[arg(long, value_name = "VERSION", value_parser = PossibleValuesParser::new(VERSIONS))]
     snmp: Option<String>,
-    /// The UDP port of their agents
+    /// UDP port of the SNMP agents
     #[arg(long, value_name = "PORT", default_value_t = 161)]
     port: u16,
-    /// Begin it, and do not wait for its end
+    /// Start the scan without waiting for its end
     #[arg(long)]
     no_wait: bool,
     #[command(flatten)]
@@ -165,7 +165,7 @@ pub struct Discover {
 /// What another program has.
 #[derive(Debug, clap::Subcommand)]
 pub enum Import {
-    /// Take over devices, data sources, graphs, trees and templates of Cacti
+    /// Import devices, data sources, graphs, trees and templates from Cacti
     #[command(after_help = "Example:\n  \
         mariadb-dump cacti > cacti.sql\n  \
         trunkline graph import cacti --dump cacti.sql --rra /var/lib/cacti/rra\n\n\
@@ -174,7 +174,7 @@ pub enum Import {
         /// A dump of its database, by mariadb-dump
         #[arg(long, value_name = "FILE", required_unless_present = "templates", value_hint = clap::ValueHint::FilePath)]
         dump: Option<PathBuf>,
-        /// The folder with its round-robin files, which are copied
+        /// Folder with the round-robin files; they are copied
         #[arg(long, value_name = "DIR", requires = "dump", value_hint = clap::ValueHint::DirPath)]
         rra: Option<PathBuf>,
         /// An export or a package of templates
@@ -188,19 +188,19 @@ pub enum Import {
 /// Values.
 #[derive(Debug, clap::Args)]
 pub struct Fetch {
-    /// The number of the data source, as `trunkline graph device` tells it
+    /// Number of the data source, from `trunkline graph device`
     #[arg(value_name = "SOURCE")]
     source: u32,
-    /// From this time on: 2026-11-20, 2026-11-20T08:00, or seconds since 1970 [default: a day before --to]
+    /// Start: 2026-11-20, 2026-11-20T08:00, or seconds since 1970 [default: a day before --to]
     #[arg(long, value_name = "TIME", value_parser = begin)]
     from: Option<i64>,
-    /// Until then [default: now]
+    /// End [default: now]
     #[arg(long, value_name = "TIME", value_parser = begin)]
     to: Option<i64>,
-    /// Seconds of a row that are wished for [default: the finest]
+    /// Preferred resolution in seconds [default: the finest]
     #[arg(long, value_name = "SECONDS", default_value_t = 1, hide_default_value = true)]
     step: u64,
-    /// How rows are made
+    /// Consolidation function
     #[arg(long, value_name = "WORD", default_value = "average",
         value_parser = PossibleValuesParser::new(["average", "min", "max", "last"]))]
     function: String,

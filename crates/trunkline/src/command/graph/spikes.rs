@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use trunkline_kit::exit::Exit;
 
-/// Make values unknown that a device never had: spikes of a counter that began anew
+/// Remove spikes of restarted counters: set the values to unknown
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("of").required(true).args(["graph", "source"])))]
 #[command(after_help = "Examples:\n  \
@@ -25,19 +25,19 @@ pub struct Spikes {
     /// One data source
     #[arg(long, value_name = "NUMBER")]
     source: Option<u32>,
-    /// A spike is more than the mean of an archive by so many standard deviations, the greatest values left out
+    /// Standard deviations above the average of an archive, without the highest values
     #[arg(long, value_name = "DEVIATIONS", default_value_t = 10.0, conflicts_with = "above")]
     by: f64,
-    /// A spike is more than this, in the unit of the file: octets a second of traffic
+    /// Maximum valid value, in the unit of the file: octets per second for traffic
     #[arg(long, value_name = "VALUE")]
     above: Option<f64>,
-    /// From this time on: 2026-11-20, 2026-11-20T08:00, or seconds since 1970 [default: from the beginning]
+    /// Start: 2026-11-20, 2026-11-20T08:00, or seconds since 1970 [default: from the beginning]
     #[arg(long, value_name = "TIME", value_parser = begin)]
     from: Option<i64>,
-    /// Until then [default: now]
+    /// End [default: now]
     #[arg(long, value_name = "TIME", value_parser = begin)]
     to: Option<i64>,
-    /// Tell what is found, and change nothing
+    /// Show the spikes only
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]

@@ -15,7 +15,7 @@ const LISTED_MAX: usize = 2000;
 /// How graphs of a place stand.
 const GROUPS: [&str; 5] = ["none", "template", "row", "device", "site"];
 
-/// Make and change trees, in which devices and graphs stand
+/// Create and change trees of devices and graphs
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = "A place is told by its way: TREE, TREE/FOLDER, TREE/FOLDER/DEVICE; names with a slash by its \
     number, as `trunkline graph tree list` tells it.\n\n\
@@ -28,44 +28,44 @@ const GROUPS: [&str; 5] = ["none", "template", "row", "device", "site"];
     trunkline graph tree rename Network/London 'London, Docklands'\n  \
     trunkline graph tree remove Network/Paris")]
 pub enum Tree {
-    /// List trees with what stands in them
+    /// List trees with their contents
     List {
         #[command(flatten)]
         place: Place,
     },
-    /// Make a tree
+    /// Create a tree
     Add {
-        /// Its name
+        /// Name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Make a folder
+    /// Create a folder
     Folder {
-        /// Its way, the new folder last
+        /// Path, the new folder last
         #[arg(value_name = "WAY")]
         way: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Put a device, a site, a graph, or all graphs that a rule takes into a tree
+    /// Put a device, a site, a graph, or all graphs that match a rule into a tree
     Place(Put),
     /// Move a place to another folder of its tree, or before a neighbour
     Move {
-        /// What is moved
+        /// The place to move
         #[arg(value_name = "WAY")]
         way: String,
-        /// The tree or folder that it is to be in
+        /// Target tree or folder
         #[arg(value_name = "INTO")]
         into: String,
-        /// The neighbour there that it is to stand before [default: behind all]
+        /// Place before this neighbour [default: last]
         #[arg(long, value_name = "WAY")]
         before: Option<String>,
         #[command(flatten)]
         place: Place,
     },
-    /// Give a tree, a folder or a rule another name
+    /// Rename a tree, a folder or a rule
     Rename {
         /// Which one
         #[arg(value_name = "WAY")]
@@ -76,7 +76,7 @@ pub enum Tree {
         #[command(flatten)]
         place: Place,
     },
-    /// Remove a tree or a place with what stands in it; devices and graphs stay
+    /// Remove a tree or a place with its contents; devices and graphs are kept
     Remove {
         /// Which one
         #[arg(value_name = "WAY")]
@@ -102,22 +102,22 @@ pub struct Put {
     /// A graph
     #[arg(long, value_name = "NUMBER")]
     graph: Option<u32>,
-    /// A rule of this name: all graphs that it takes, now and later
+    /// A rule of this name: all matching graphs, now and later
     #[arg(long, value_name = "NAME")]
     rule: Option<String>,
-    /// Of a rule: names of devices, with * and ?
+    /// Device names of the rule, with * and ?
     #[arg(long, value_name = "PATTERN", requires = "rule")]
     devices: Option<String>,
-    /// Of a rule: names or labels of rows, with * and ?
+    /// Names or labels of table rows of the rule, with * and ?
     #[arg(long, value_name = "PATTERN", requires = "rule")]
     rows: Option<String>,
-    /// Of a rule: the site of devices
+    /// Device site of the rule
     #[arg(long, value_name = "NAME", requires = "rule")]
     of_site: Option<String>,
-    /// Of a rule: a graph template
+    /// Graph template of the rule
     #[arg(long, value_name = "NAME", requires = "rule")]
     template: Option<String>,
-    /// How its graphs stand
+    /// Order of its graphs
     #[arg(long, value_name = "WORD", default_value = "none", value_parser = PossibleValuesParser::new(GROUPS))]
     group: String,
     #[command(flatten)]
