@@ -1,5 +1,5 @@
-// Alerts: pages that say what is missing, then a device that is an alert: acknowledged by a key, silenced by a button, shown
-// in the rail, on the page of its device and in its own course.
+// Alerts: pages that say what is missing, then a device that is an alert: acknowledged by a key, silenced by a button,
+// shown in the rail, on the page of its device and in its own course.
 
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";

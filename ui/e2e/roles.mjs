@@ -89,7 +89,7 @@ export function roleTests(world) {
     const row = tab.getByRole("row", { name: /allow devices by name edge-\*/ });
     await row.waitFor();
     // No devices are polled.
-    await tab.getByRole("region", { name: "Preview" }).getByText("The preview is not available now: No poller of graphs serves here.").waitFor();
+    await tab.getByRole("region", { name: "Preview" }).getByText("The preview is not available now: The graph poller is not running.").waitFor();
     await tab.reload();
     assert.equal(await tab.getByLabel("Without a matching rule").inputValue(), "nothing");
     const { rights } = await api(tab, "/graphs/rights");

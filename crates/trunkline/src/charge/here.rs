@@ -165,7 +165,9 @@ impl Running {
         let Place::Seat(seat) = &self.place else { return None };
         match self.with(|node| node.stream()) {
             Some(stream) => stream.and_then(|stream| stream.trouble()),
-            None => seat.seen().away.map(|why| format!("charging stands by, and the stream is away: {why}")),
+            None => {
+                seat.seen().away.map(|why| format!("charging is on standby, and the stream is disconnected: {why}"))
+            }
         }
     }
 

@@ -28,18 +28,18 @@ const WHO_CHARS_MAX: usize = 16;
 #[derive(Debug, clap::Args)]
 #[command(disable_help_subcommand = true, arg_required_else_help = true)]
 #[command(after_help = "Examples:\n  \
-    trunkline alert list                               what is an alert now; exit code 3 if there is one\n  \
-    trunkline alert history --limit 20                 what was one\n  \
-    trunkline alert show 4f3a2c1d                      all of one: values, who was told, what came of it\n  \
-    trunkline alert check rules.toml                   every mistake at once, with line and column\n  \
-    trunkline alert test noc                           a message by the channel 'noc'\n  \
-    trunkline alert acknowledge 4f3a2c1d               whoever has the alert: it is not escalated any more\n  \
+    trunkline alert list                               open alerts; exit code 3 if there are any\n  \
+    trunkline alert history --limit 20                 resolved alerts\n  \
+    trunkline alert show 4f3a2c1d                      one alert: values, notifications, timeline\n  \
+    trunkline alert check rules.toml                   all mistakes, with line and column\n  \
+    trunkline alert test noc                           a test message to the channel 'noc'\n  \
+    trunkline alert acknowledge 4f3a2c1d               the alert is no longer escalated\n  \
     trunkline alert silence 'device = edge-*' --for '2 h' --why 'new firmware'\n  \
-    trunkline alert maintenance edge-1 --for '30 min'  nothing of a device is an alert\n  \
-    trunkline alert silences                           which there are; trunkline alert unsilence ID\n  \
-    trunkline alert reports                            when reports are sent, and what came of the last\n  \
-    trunkline alert report weekly -w weekly.html       how one looks at this moment; --send sends it\n\n\
-    docs/manual/alerts.md and docs/manual/reports.md have the whole of it.")]
+    trunkline alert maintenance edge-1 --for '30 min'  silences all alerts of a device\n  \
+    trunkline alert silences                           all silences; trunkline alert unsilence ID\n  \
+    trunkline alert reports                            send times and last results of reports\n  \
+    trunkline alert report weekly -w weekly.html       a report with current data; --send sends it\n\n\
+    See docs/manual/alerts.md and docs/manual/reports.md.")]
 pub struct Alert {
     /// What to do.
     #[command(subcommand)]
@@ -278,9 +278,9 @@ fn list(place: &Place, terminal: &Terminal) -> Result<Exit, Failure> {
             table::write(&open_alerts(reply, terminal), terminal, out)?;
         }
         let pending = reply["pending"].as_array().map_or(0, Vec::len);
-        writeln!(out, "{open} alerts, {pending} that may come or are kept back")?;
+        writeln!(out, "{open} open alerts, {pending} pending or suppressed")?;
         match reply["fault"].as_str() {
-            Some(fault) => writeln!(out, "nobody is told, as the log cannot be written: {fault}"),
+            Some(fault) => writeln!(out, "no notifications are sent, because the alert log cannot be written: {fault}"),
             None => Ok(()),
         }
     })?;
@@ -311,8 +311,8 @@ fn state(alert: &Value) -> String {
     let (state, by) = (said(&alert["state"]), said(&alert["acknowledged"]["by"]));
     match by.char_indices().nth(WHO_CHARS_MAX) {
         _ if by.is_empty() => state,
-        Some((end, _)) => format!("{state}, taken by {}..", &by[..end]),
-        None => format!("{state}, taken by {by}"),
+        Some((end, _)) => format!("{state}, acked by {}..", &by[..end]),
+        None => format!("{state}, acked by {by}"),
     }
 }
 
@@ -332,13 +332,13 @@ fn show(alert: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<(
         limit => format!(" (limit {})", figure(limit)),
     };
     let state = match alert["kept_back_by"].as_str() {
-        Some(by) => format!("{}, kept back by {by}", said(&alert["state"])),
+        Some(by) => format!("{}, suppressed by {by}", said(&alert["state"])),
         None => said(&alert["state"]),
     };
     let about = [
         ("id", said(&alert["id"])),
         ("rule", said(&alert["rule"])),
-        ("bad is", said(&alert["condition"])),
+        ("condition", said(&alert["condition"])),
         ("severity", said(&alert["severity"])),
         ("state", state),
         ("began", time(&alert["began"])),
@@ -431,7 +431,7 @@ fn silence(tests: &[String], time: &Time, by: &By, place: &Place) -> Result<Exit
     let order = json!({ "do": "silence", "when": tests, "from_s": from, "for_s": for_s, "by": by.name(), "why": why });
     let reply = place.ask(&order)?;
     tell(place, &reply, |reply, out| {
-        writeln!(out, "{} holds until {}", said(&reply["silence"]), self::time(&reply["until"]))
+        writeln!(out, "{} is active until {}", said(&reply["silence"]), self::time(&reply["until"]))
     })
 }
 
@@ -454,10 +454,10 @@ fn status(place: &Place) -> Result<Exit, Failure> {
         }
         writeln!(out, "{:<10}{} wait", "messages", said(&reply["messages_waiting"]))?;
         for rule in reply["rules_without_subject"].as_array().into_iter().flatten() {
-            writeln!(out, "the rule '{}' watches nothing that was seen yet", said(rule))?;
+            writeln!(out, "the rule '{}' has no data yet", said(rule))?;
         }
         match reply["fault"].as_str() {
-            Some(fault) => writeln!(out, "nobody is told, as the log cannot be written: {fault}"),
+            Some(fault) => writeln!(out, "no notifications are sent, because the alert log cannot be written: {fault}"),
             None => Ok(()),
         }
     })?;

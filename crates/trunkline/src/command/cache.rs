@@ -28,14 +28,14 @@ use trunkline_kit::exit::Exit;
     trunkline cache -m 1024 -t 2                   1 GiB, two threads, TCP port 11211 of all interfaces\n  \
     trunkline cache -l 127.0.0.1 -U 11211          TCP and UDP on loopback alone\n  \
     trunkline cache -s /run/cache.sock -a 770      a unix socket alone\n  \
-    trunkline cache -m 1024 -e /var/lib/cache/image   begins with the items that it ended with\n  \
+    trunkline cache -m 1024 -e /var/lib/cache/image   items survive a restart\n  \
     trunkline cache -Z -o ssl_chain_cert=chain.pem,ssl_key=key.pem\n  \
-    trunkline cache stats 127.0.0.1:11211          what a server tells of itself\n  \
-    trunkline cache top 10.0.0.5 10.0.0.6          what several do, as they go\n  \
-    trunkline cache load 127.0.0.1:11211 --fill    how fast it answers\n  \
+    trunkline cache stats 127.0.0.1:11211          statistics of a server\n  \
+    trunkline cache top 10.0.0.5 10.0.0.6          watch several servers\n  \
+    trunkline cache load 127.0.0.1:11211 --fill    load test\n  \
     trunkline cache route 10.0.0.1 10.0.0.2        a proxy in front of two servers\n\n\
     A link to the program that is named `memcached` takes the same options. SIGTERM ends it after what came was\n\
-    answered; SIGHUP reads the certificate again. docs/manual/cache.md has what differs from memcached.")]
+    answered; SIGHUP reads the certificate again. For differences from memcached see docs/manual/cache.md.")]
 pub struct Cache {
     /// What to do instead of serving.
     #[command(subcommand)]

@@ -29,7 +29,7 @@ use trunkline_store::row::Call;
     trunkline call 018f332b-12e0-7c7f --pcap call.pcapng\n  \
     trunkline call 018f332b-12e0-7c7f --pcap - | wireshark -k -i -\n  \
     trunkline call 018f332b-12e0-7c7f --messages | less\n\n\
-    --pcap and --messages read the capture files again: they have to be where they were, or in the packet log."
+    --pcap and --messages read the capture files again: they must be in the same place, or in the packet log."
 )]
 pub struct Show {
     /// A call ID, the beginning of one, or a SIP Call-ID

@@ -16,8 +16,8 @@ use trunkline_kit::exit::Exit;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline config example > trunkline.toml   every key with its default, commented\n  \
-    trunkline config check trunkline.toml       every mistake at once, with line and column\n  \
-    trunkline config show -c trunkline.toml     what takes effect, and where it comes from\n\n\
+    trunkline config check trunkline.toml       all mistakes, with line and column\n  \
+    trunkline config show -c trunkline.toml     effective values and their sources\n\n\
     A key is set by the command line, else by the environment, else by the file, else by its default.\n\
     TRUNKLINE_RECORD__SIP__KEEP_AGE='30 days' is keep-age of [record.sip].")]
 pub struct Config {

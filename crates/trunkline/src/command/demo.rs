@@ -43,7 +43,7 @@ const ROWS_WAITING: u64 = 20_000;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline demo                             then open the link that it prints\n  \
-    trunkline demo --seed 7 --data ./demo      another network, and its data stay\n\n\
+    trunkline demo --seed 7 --data ./demo      another network, data is kept\n\n\
     Needs no root and no network. Subscribers, trunks, calls and their audio are simulated; every tenth call has\n\
     a planted fault, and the tap loses packets now and then. Devices are simulated, too, and polled by SNMP.\n\
     Half an hour of calls is read before the pages are shown, then it goes on at its own speed until Ctrl-C.\n\
@@ -128,16 +128,16 @@ impl Demo {
         let mut out = io::stdout();
         let so_far = view.live_snapshot("demo");
         let (calls, up) = (figure::of(so_far.calls_finished_total, "call", "calls"), figure::count(so_far.calls_up));
-        writeln!(out, "A simulated network, seed {}: {calls} so far, {up} up now, and it goes on.\n", self.seed)?;
+        writeln!(out, "A simulated network, seed {}: {calls} so far, {up} active.\n", self.seed)?;
         writeln!(out, "  {}\n", handle.link().unwrap_or_else(|| handle.url()))?;
-        writeln!(out, "The link signs in once. Try:")?;
+        writeln!(out, "The link works once. Try:")?;
         for (what, how) in [
-            ("Now", "calls come and go; what needs attention stands beside them"),
+            ("Now", "active calls, and what needs attention"),
             ("Calls", "verdict:one-way-audio, mos<3.5, code:5xx - then open one and click on its ladder"),
-            ("Cache", "what a charging system would ask of it, simulated too: hit ratio, memory, hot keys"),
-            ("Charging", "sessions, accounts with their ledgers, tariffs: a gateway is simulated, too"),
-            ("Graphs", "21 simulated devices and a year of their past; a router and all behind it go away soon"),
-            ("Packets", "drag over a minute to extract it; every packet of every call is there"),
+            ("Cache", "simulated requests of a charging system: hit ratio, memory, hot keys"),
+            ("Charging", "sessions, accounts with their ledgers, tariffs, with a simulated gateway"),
+            ("Graphs", "21 simulated devices with a year of history; soon a router and its devices go down"),
+            ("Packets", "drag over a minute to extract its packets"),
             ("your own", "drop a capture onto the page"),
         ] {
             writeln!(out, "  {what:9} {how}")?;
@@ -161,7 +161,7 @@ fn catch_up(stage: &Stage, service: &Service, stop: &Stop) {
             let packets: u64 = service.view().snapshot().packets.iter().sum();
             let rate = packets as f64 / begun.elapsed().as_secs_f64().max(0.001);
             let so_far = figure::duration(at_ns - stage.start_ns);
-            format!("{so_far} of its past, {} packets/s", figure::count(rate as u64))
+            format!("{so_far} of its history, {} packets/s", figure::count(rate as u64))
         });
         std::thread::park_timeout(TICK / 10);
         service.look_after();

@@ -30,7 +30,7 @@ const READER_TICK: Duration = Duration::from_millis(50);
 
 /// Serve Wireshark's extcap protocol
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Wireshark calls this itself, once `trunkline extcap-install` has told it where it is.")]
+#[command(after_help = "Wireshark runs this command; install it with `trunkline extcap-install`.")]
 pub struct Extcap {
     /// List the interfaces
     #[arg(long)]
@@ -124,7 +124,7 @@ impl Extcap {
                 writeln!(out, "{why}")?;
             }
         } else if !self.extcap_cleanup_postkill && self.extcap_version.is_none() {
-            let text = "Wireshark calls this: `trunkline extcap-install` tells it where it is".to_owned();
+            let text = "Wireshark runs this command; install it with `trunkline extcap-install`".to_owned();
             return Err(Failure::Usage(text));
         }
         out.flush()?;

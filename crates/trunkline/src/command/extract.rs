@@ -30,8 +30,8 @@ use trunkline_store::time::rfc3339;
     trunkline extract udp port 5060 --live -w - | tshark -r -\n  \
     trunkline extract --listen 5555 --live udp port 5060      then: wireshark -k -i TCP@127.0.0.1:5555\n\n\
     Expressions are those of pcap-filter(7); 'inner' before a word asks the innermost headers of a tunnel.\n\
-    Packets come in the order of time; of those of one time, as folders and files were named, then class and lane.\n\
-    Times are of your zone unless they have an offset.\n\
+    Packets are in time order; at equal times in the order of folders and files, then class and lane.\n\
+    Times are in your time zone unless they have an offset.\n\
     Exit code 3: a segment was broken or unreadable; the rest was extracted.")]
 pub struct Extract {
     /// Packet filter expression; without one, all packets

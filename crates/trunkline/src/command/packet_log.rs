@@ -55,7 +55,7 @@ impl Part {
         let first_ns = from.map_or(i64::MIN, |f| f.0);
         let last_ns = to.map_or(i64::MAX, |t| t.1.saturating_sub(1));
         if last_ns < first_ns {
-            return Err(Failure::Usage("--from is not before --to: no packet can be between them".to_owned()));
+            return Err(Failure::Usage("--from must be before --to".to_owned()));
         }
         Ok(Span { first_ns, last_ns })
     }
@@ -99,7 +99,7 @@ fn no_log(data: &[PathBuf]) -> String {
     }
     let names: Vec<String> = data.iter().map(|d| d.display().to_string()).collect();
     format!(
-        "there is no packet log in {}: `trunkline run` records one, --data DIR names another",
+        "no packet log in {}: record one with `trunkline run`, or name another with --data DIR",
         names.join(" nor in ")
     )
 }

@@ -21,10 +21,10 @@ use trunkline_record::Class;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline packets ls --from 2026-11-20T10:00 --to 2026-11-20T10:05\n  \
-    trunkline packets verify --class sip              every segment readable, every index right\n  \
+    trunkline packets verify --class sip              check all segments and indexes\n  \
     trunkline packets verify old.pcap                 one file and its index\n  \
     trunkline packets index old.pcap                  then `trunkline extract -r old.pcap` reads what it needs\n  \
-    trunkline packets repair                          commit what a crash left behind, make missing indexes\n  \
+    trunkline packets repair                          commit segments left by a crash, rebuild indexes\n  \
     trunkline packets prune --keep-age '30 days' --class rtp\n  \
     trunkline packets pin --from 2026-11-20T10:00 --to 2026-11-20T10:05 --note 'ticket 4711'\n\n\
     Exit code 3: something is damaged; a line says what.")]

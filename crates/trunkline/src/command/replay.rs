@@ -131,7 +131,7 @@ impl Replay {
         )?;
         for (count, why) in [
             (sent.refused, "not sent: too long or too short for the interface, or of another link type"),
-            (sent.dropped, "not sent: the interface had no room"),
+            (sent.dropped, "not sent: the queue of the interface was full"),
             (sent.cut, "sent as far as captured: the capture had cut them"),
         ] {
             if count > 0 {

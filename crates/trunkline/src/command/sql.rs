@@ -30,7 +30,7 @@ pub const TIME_MAX: Duration = Duration::from_secs(600);
     trunkline sql --from yesterday \"SELECT * FROM losses\"   what was lost since yesterday 0:00\n  \
     trunkline sql --json \"SELECT * FROM calls LIMIT 1\"    the columns of a table, with what is in them\n\n\
     Tables: calls, streams, stream_intervals, registrations, sip_events, losses, minutes, charges. \
-    Nothing can be changed.")]
+    The store is read-only.")]
 pub struct Sql {
     /// One SELECT statement
     #[arg(value_name = "SELECT")]
@@ -93,7 +93,7 @@ impl Sql {
         let (from, to) = (time("--from", &self.from)?, time("--to", &self.to)?);
         let (from_ns, to_ns) = (from.map_or(i64::MIN, |f| f.0), to.map_or(i64::MAX, |t| t.1));
         if from_ns >= to_ns {
-            return Err(Failure::Usage("--from is not before --to: no row can be between them".to_owned()));
+            return Err(Failure::Usage("--from must be before --to".to_owned()));
         }
         Ok((from_ns, to_ns))
     }
@@ -160,7 +160,7 @@ impl Print<'_> {
             table.row(Row { cells, below: Vec::new() });
         }
         table::write(&table.lines(self.terminal), self.terminal, &mut self.out)?;
-        let more = if cut { "; there are more: --json and --csv print them all" } else { "" };
+        let more = if cut { "; there are more rows: print all with --json or --csv" } else { "" };
         let text = format!("{}{more}", of(self.rows.len() as u64, "row", "rows"));
         Ok(Line::new(self.terminal).with(Style::Dim, &text).write(self.terminal.colour, &mut self.out)?)
     }

@@ -23,10 +23,10 @@ use trunkline_web::auth::{DESK_FILE, Desk};
 /// Delete rows of the store: by age and size, or all rows of a number
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    trunkline store prune --dry-run             what would leave by [store] of the configuration\n  \
+    trunkline store prune --dry-run             what [store] of the configuration would delete\n  \
     trunkline store prune --data /var/lib/trunkline\n  \
-    trunkline store forget +44207001234         rows of a number; alerts and audit log without it\n\n\
-    Exit code 3: something that should leave is still there; a line says what.")]
+    trunkline store forget +44207001234         delete a number from rows, alerts and audit log\n\n\
+    Exit code 3: something could not be deleted; a line says what.")]
 pub struct Store {
     #[command(subcommand)]
     what: What,
@@ -102,7 +102,7 @@ impl Store {
 fn open(settings: &Settings, dry_run: bool) -> Result<Rows, Failure> {
     let folder = settings.data.folder.join("store");
     if !folder.is_dir() {
-        return Err(Failure::Failed(format!("there is no store in {}", settings.data.folder.display())));
+        return Err(Failure::Failed(format!("no store in {}", settings.data.folder.display())));
     }
     if !dry_run {
         rights::write_as_owner(&settings.data.folder, &["store", "web", "alert", "spool"])?;

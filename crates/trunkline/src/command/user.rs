@@ -26,9 +26,9 @@ const PASSWORD_OCTETS_MAX: u64 = 4096;
 /// Create, list and remove web users, and create one-time links
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    trunkline user add anna --role support     prints a link with which she chooses her password\n  \
-    trunkline user link anna                   a new one\n  \
-    trunkline user link                        while there is no administrator: the link that makes the first\n  \
+    trunkline user add anna --role support     prints a link to set the password\n  \
+    trunkline user link anna                   a new link\n  \
+    trunkline user link                        the link to create the first administrator\n  \
     trunkline user list --data /var/lib/trunkline\n\n\
     Works while the web runs, and without it. Run it as the user that the web runs as.")]
 pub struct Manage {
@@ -138,19 +138,19 @@ impl Opened {
         let role = Role::ALL.into_iter().find(|known| known.name() == role).unwrap_or(Role::Viewer);
         let made = self.desk.add_user(&NewUser { name, display_name, role, password: None }, now_ns());
         let user = self.told(action::USER_ADD, name, made)?;
-        self.print_link(&LinkKind::SetPassword(user.name), "With this link the password is chosen, once")
+        self.print_link(&LinkKind::SetPassword(user.name), "Link to choose the password; it works once")
     }
 
     fn link(&self, name: Option<&str>) -> Result<(), Failure> {
         if let Some(name) = name {
             let user = self.desk.user(name, now_ns()).map_err(|e| failure(&e))?;
-            return self.print_link(&LinkKind::SetPassword(user.name), "With this link the password is set, once");
+            return self.print_link(&LinkKind::SetPassword(user.name), "Link to set the password; it works once");
         }
         if self.desk.has_administrator(now_ns()).map_err(|e| failure(&e))? {
-            let what = "there is an administrator already: name the user whose password the link is to set";
+            let what = "an administrator exists already: name the user whose password the link sets";
             return Err(Failure::Usage(what.to_owned()));
         }
-        self.print_link(&LinkKind::FirstAdministrator, "This link makes the first administrator, once")
+        self.print_link(&LinkKind::FirstAdministrator, "Link to create the first administrator; it works once")
     }
 
     fn print_link(&self, kind: &LinkKind, what: &str) -> Result<(), Failure> {
@@ -173,7 +173,7 @@ impl Opened {
             return Ok(out.flush()?);
         }
         if users.is_empty() {
-            let _ = writeln!(io::stderr(), "No users yet: trunkline user link prints the link that makes the first.");
+            let _ = writeln!(io::stderr(), "No users yet: `trunkline user link` prints the link to create the first.");
             return Ok(());
         }
         let mut list = Table::new(vec![
@@ -205,7 +205,7 @@ impl Opened {
         self.desk.user(name, now_ns()).map_err(|e| failure(&e))?;
         let password = read_password()?;
         self.told(action::PASSWORD, name, self.desk.set_password(name, &password))?;
-        let told = "is set, and has to be changed at the next sign-in; their sessions have ended";
+        let told = "is set and must be changed at the next sign-in; all sessions were ended";
         let _ = writeln!(io::stderr(), "The password of {name} {told}.");
         Ok(())
     }

@@ -105,7 +105,7 @@ impl Running {
         match self.handle.reload() {
             Ok(Reloaded { changed: true, .. }) => tracing::info!("graphs: templates were read anew, devices follow"),
             Ok(_) => {}
-            Err(why) => self.handle.trouble(format!("the templates stay as they were: {why}")),
+            Err(why) => self.handle.trouble(format!("templates not reloaded, the previous ones stay active: {why}")),
         }
     }
 
@@ -154,9 +154,9 @@ impl Running {
             ("trunkline_graph_probe_faults", "devices and data sources that probes find wrong", probes.faults as f64),
             ("trunkline_graph_devices_up", "of these, those that are up", status.up as f64),
             ("trunkline_graph_devices_down", "of these, those that are down", status.down as f64),
-            ("trunkline_graph_devices_refused", "of these, those that do not let us in", status.refused as f64),
+            ("trunkline_graph_devices_refused", "of these, devices that reject the credential", status.refused as f64),
             ("trunkline_graph_sources", "data sources that are polled", status.sources_polled as f64),
-            ("trunkline_graph_outstanding_requests", "requests on their way", status.outstanding as f64),
+            ("trunkline_graph_outstanding_requests", "requests in flight", status.outstanding as f64),
             (
                 "trunkline_graph_journal_behind_octets",
                 "octets of samples on disk that were not brought to files yet",

@@ -43,10 +43,10 @@ pub fn charging_node(
         tracing::info!("charging: {line}");
     }
     if charge::configured::open_to_all(&settings.charge) {
-        tracing::warn!("charging: whoever reaches it may charge: charge.allow or charge.peers says who may");
+        tracing::warn!("charging accepts any client; restrict it with charge.allow or charge.peers");
     }
     if charge::gtpp::open_to_all(&settings.charge_gtpp) {
-        tracing::warn!("charging: whoever reaches it may speak GTP': charge.gtpp.allow says who may");
+        tracing::warn!("charging accepts GTP' from any address; restrict it with charge.gtpp.allow");
     }
     Ok(charge::here::Running::new(node))
 }

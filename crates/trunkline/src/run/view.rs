@@ -242,16 +242,12 @@ impl View {
         samples.extend(gathered.decoded.list().into_iter().map(Sample::from));
         samples.extend(gathered.tap.list().into_iter().map(Sample::from));
         samples.extend(writing.counters.list().into_iter().map(Sample::from));
-        samples.push(Sample::gauge(
-            "trunkline_calls_open_calls",
-            "calls that are up or not yet closed",
-            owner.calls as f64,
-        ));
+        samples.push(Sample::gauge("trunkline_calls_open_calls", "active calls", owner.calls as f64));
         samples.extend(of_rows(&writing));
         let t = gathered.totals;
         for (name, help, value) in [
-            ("trunkline_calls_finished_calls_total", "calls that are over", t.calls),
-            ("trunkline_calls_finished_streams_total", "RTP streams that are over", t.streams),
+            ("trunkline_calls_finished_calls_total", "calls that have ended", t.calls),
+            ("trunkline_calls_finished_streams_total", "RTP streams that have ended", t.streams),
             ("trunkline_calls_capture_lost_packets_total", "packets lost by the capture", t.capture_lost),
         ] {
             samples.push(Sample::counter(name, help, value));
@@ -292,7 +288,7 @@ impl View {
 
     /// What is unhealthy now, a line each.
     pub fn unhealthy(&self) -> Vec<String> {
-        let stopped = |why| format!("charging answers nothing any more: {why}");
+        let stopped = |why| format!("charging has stopped answering: {why}");
         let mut lines: Vec<String> = self.charging.iter().filter_map(Charging::failure).map(stopped).collect();
         lines.extend(self.stopped());
         lines.extend(self.charging.iter().flat_map(Charging::troubles));
@@ -427,7 +423,7 @@ fn of_house(report: &Report) -> Vec<Sample> {
         gauge("trunkline_record_in_use_segments", "segments that would leave but are read", report.in_use as f64),
         gauge(
             "trunkline_record_ages_suspended",
-            "whether nothing leaves because of its age: the clock jumped",
+            "whether deletion by age is stopped: the clock jumped",
             f64::from(u8::from(report.ages_suspended)),
         ),
     ]);

@@ -3,6 +3,7 @@
 import { useNavigate } from "@solidjs/router";
 import { createEffect, createMemo, createSignal, createUniqueId, For, on, Show, type JSX } from "solid-js";
 import { Problem } from "../../api/problem";
+import { sentence } from "../../format";
 import { Icon } from "../../parts/icon";
 import { useKeys } from "../../parts/keys";
 import { may } from "../../session";
@@ -178,7 +179,7 @@ export function FilterBar(props: FilterBarProps): JSX.Element {
           <p id={`${id}-wrong`} class="filter-said bad-ink" role="alert">
             <Icon name="bad" size={14} />
             <span>
-              Column {found().column}: {found().message}.
+              {sentence(found().message)}.
             </span>
             <Show when={found().fix} fallback={<span>{found().expected}</span>}>
               {(fix) => (
@@ -190,7 +191,7 @@ export function FilterBar(props: FilterBarProps): JSX.Element {
                     submit();
                   }}
                 >
-                  Use {fix().name}
+                  Did you mean {fix().name}?
                 </button>
               )}
             </Show>

@@ -17,7 +17,7 @@ use trunkline_kit::exit::Exit;
     trunkline alert report weekly                     as text\n  \
     trunkline alert report weekly -w weekly.html      as a page; .eml is the mail, .json the figures\n  \
     trunkline alert report weekly --at 2026-11-23T07:00 --send\n\n\
-    It tells of the span that ends at the time. docs/manual/reports.md has the whole of it.")]
+    The report covers the period that ends at this time. See docs/manual/reports.md.")]
 pub struct Ask {
     /// Name of the report: [report.NAME] in the rule files
     #[arg(value_name = "NAME")]

@@ -91,14 +91,14 @@ impl Route {
     fn configuration(&self) -> Result<Config, Failure> {
         match &self.config {
             None if self.servers.is_empty() => {
-                Err(Failure::Usage("whom to ask: servers (HOST:PORT), or a file of pools (-c FILE)".to_owned()))
+                Err(Failure::Usage("name servers (HOST:PORT), or a file with pools (-c FILE)".to_owned()))
             }
             None => Config::of_servers(&self.servers).map_err(Failure::Usage),
             Some(path) => {
                 let text = text_of(path)?;
                 config::read(&path.display().to_string(), &text).map_err(|mistakes| {
                     let lines: Vec<String> = mistakes.iter().map(|mistake| format!("  {mistake}")).collect();
-                    Failure::Usage(format!("the configuration is wrong:\n{}", lines.join("\n")))
+                    Failure::Usage(format!("the configuration is not valid:\n{}", lines.join("\n")))
                 })
             }
         }
@@ -131,7 +131,10 @@ impl Route {
         }
         let open = job.addresses().iter().flatten().any(|address| !address.ip().is_loopback());
         if open && self.allow.is_empty() {
-            eprintln!("trunkline cache route: whoever reaches it may use it: -l 127.0.0.1:11311 or --allow NET");
+            eprintln!(
+                "trunkline cache route: the proxy accepts any client; restrict it with -l 127.0.0.1:11311 or \
+                --allow NET"
+            );
         }
     }
 }

@@ -32,10 +32,10 @@ const ROUNDS_DEFAULT: u64 = 1;
 #[command(after_help = "Examples:\n  \
     trunkline cache top                                  the server on port 11211 of this machine\n  \
     trunkline cache top 192.0.2.7 192.0.2.8:11212 unix:/run/cache.sock\n  \
-    trunkline cache top --json --rounds 60               a line a server and second, for programs\n\n\
+    trunkline cache top --json --rounds 60               one line per server and second, for programs\n\n\
     q ends it. n, g, h, s, e, i, m, c sort by name, gets, hit ratio, sets, evictions, items, memory, connections; the\n\
-    same key again turns the order round. Any server of memcached's text protocol can be watched; hot keys and slow\n\
-    commands are told by trunkline's own alone.")]
+    same key again reverses the order. Any server of memcached's text protocol can be watched; hot keys and slow\n\
+    commands are available from trunkline caches only.")]
 pub struct Top {
     /// Servers: HOST, HOST:PORT or unix:PATH
     #[arg(value_name = "ADDRESS", default_value = "127.0.0.1:11211")]

@@ -25,7 +25,7 @@ const LINES: usize = 10_000;
 
 /// Sum up the ledger per account and compare with the balances
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Reads all entries that are there, beside a node that serves or without one. Exit code 3 if \
+#[command(after_help = "Reads all stored entries; the node may be running or stopped. Exit code 3 if \
     anything differs, or the ledger is damaged.")]
 pub struct Audit {
     #[command(flatten)]
@@ -98,7 +98,7 @@ impl Audit {
                 let (count, Money(amount)) = audit.untied;
                 writeln!(
                     out,
-                    "{count} refunds of older versions, {amount} in all, name no debit: they stand as they are"
+                    "{count} refunds of older versions, {amount} in total, name no debit and are accepted as they are"
                 )?;
             }
             for one in differences.iter().take(TOLD_MAX) {
@@ -106,7 +106,7 @@ impl Audit {
             }
             match differences.len() {
                 0 if audit.lost.is_empty() => writeln!(out, "every balance is the sum of its entries")?,
-                0 => writeln!(out, "every balance is the sum of its entries that are there")?,
+                0 => writeln!(out, "every balance is the sum of its stored entries")?,
                 count => writeln!(out, "{count} differences")?,
             }
         }
@@ -172,7 +172,7 @@ impl Statement {
         terminal: &Terminal,
     ) -> Result<(), Failure> {
         if rows.is_empty() {
-            writeln!(out, "nothing came to account {}, and nothing went", self.account)?;
+            writeln!(out, "account {} has no entries", self.account)?;
             return Ok(());
         }
         let what = text("what").cuts(16, Keep::Start);
@@ -196,8 +196,7 @@ fn what(effect: &Effect) -> String {
         Effect::Charged { charge, .. } => {
             let group =
                 charge.service.rating_group.map_or_else(String::new, |group| format!(" of rating group {group}"));
-            let short =
-                if charge.short.0 > 0 { format!(", {} more were not there", charge.short.0) } else { String::new() };
+            let short = if charge.short.0 > 0 { format!(", {} not covered", charge.short.0) } else { String::new() };
             format!("{} {:?}{group}{short}", charge.units, charge.unit).to_lowercase()
         }
         _ => String::new(),

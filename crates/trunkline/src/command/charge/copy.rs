@@ -39,7 +39,13 @@ impl Copy {
     /// There is nothing to copy, or something in the way; a disk fails.
     pub fn run(&self) -> Result<Exit, Failure> {
         let (from, to) = (configured::folder(self.place.data()), configured::folder(&self.to));
-        let none = |e| Failure::Failed(format!("no charging node has been here ({}: {e})", from.display()));
+        let none = |e| {
+            Failure::Failed(format!(
+                "there is no charging node in this data folder ({}: \
+            {e})",
+                from.display()
+            ))
+        };
         let (total, mut done, mut bar) = (copy::size(&from).map_err(none)?, 0, Bar::start());
         let copied = copy::copy(&from, &to, |octets| {
             done += octets;

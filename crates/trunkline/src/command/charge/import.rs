@@ -86,7 +86,7 @@ impl Import {
         self.finish(&mut control, &mut done)?;
         bar.end();
         println!(
-            "{} accounts opened, {} were there, {} subscribers, {} refused",
+            "{} accounts created, {} already existed, {} subscribers, {} rejected",
             done.accounts, done.known, done.subscribers, done.refused
         );
         Ok(if done.refused == 0 { Exit::Done } else { Exit::Degraded })
@@ -104,7 +104,7 @@ impl Done {
     fn take(&mut self, (number, reply): Reply) {
         match (number % 2, reply) {
             (0, Ok(_)) => self.accounts += 1,
-            (0, Err(why)) if why == "there is such an account already" => self.known += 1,
+            (0, Err(why)) if why == "the account already exists" => self.known += 1,
             (_, Ok(_)) => self.subscribers += 1,
             (_, Err(why)) => self.refuse(number / 2, &why),
         }

@@ -252,7 +252,7 @@ fn peer_lines(out: &mut impl Write, calls: &Value) -> std::io::Result<()> {
     for call in calls.as_array().into_iter().flatten() {
         let text = |key: &str| call[key].as_str().unwrap_or_default();
         let state = match text("state") {
-            "down" => format!("down: {}; tried again in {} s", text("why"), call["next_s"]),
+            "down" => format!("down: {}; retry in {} s", text("why"), call["next_s"]),
             "came" => "open, by itself".to_owned(),
             "open" => format!("open at {}", text("address")),
             state => format!("{state} at {}", text("address")),
@@ -320,10 +320,10 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
         account_lines(out, account)?;
     }
     if let Some(first) = reply.get("first") {
-        writeln!(out, "the ledger begins with entry {first}")?;
+        writeln!(out, "the ledger now starts with entry {first}")?;
     }
     if let Some(forgotten) = reply["forgotten"].as_str() {
-        writeln!(out, "what was remembered of {forgotten} is forgotten")?;
+        writeln!(out, "removed {forgotten} from the directory cache")?;
     }
     if reply.get("session").is_some() {
         session_lines(out, reply, &|amount| format!("{amount} minor units"))?;
@@ -346,7 +346,7 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
         directory_lines(out, &reply["directory"])?;
     }
     if let Some(stream) = reply.get("stream") {
-        let away = if stream["current"] == false { ", which is away: nothing is granted" } else { "" };
+        let away = if stream["current"] == false { ", which is disconnected: nothing is granted" } else { "" };
         writeln!(out, "on the stream   {}{away}", stream["acknowledged"])?;
     }
     Ok(())
@@ -369,11 +369,11 @@ fn connection_lines(out: &mut impl Write, all: &Value) -> std::io::Result<()> {
 }
 
 fn standby_lines(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
-    let leader = reply["leader"].as_str().unwrap_or("nobody that is known");
-    writeln!(out, "stands by; {leader} leads, term {}", reply["term"])?;
+    let leader = reply["leader"].as_str().unwrap_or("an unknown node");
+    writeln!(out, "standby; leader {leader}, term {}", reply["term"])?;
     writeln!(out, "ledger entries  {}", reply["sequence"])?;
     record_lines(out, &reply["records"])?;
-    reply["away"].as_str().map_or(Ok(()), |why| writeln!(out, "the stream is away: {why}"))
+    reply["away"].as_str().map_or(Ok(()), |why| writeln!(out, "the stream is disconnected: {why}"))
 }
 
 fn record_lines(out: &mut impl Write, records: &Value) -> std::io::Result<()> {
@@ -384,7 +384,7 @@ fn record_lines(out: &mut impl Write, records: &Value) -> std::io::Result<()> {
     writeln!(out, "records         {made} in {files} closed files and an open one, {open} are open")?;
     writeln!(out, "records behind  {} entries of the ledger", records["behind"])?;
     if records["holds"] == true {
-        writeln!(out, "                no session begins until they have caught up")?;
+        writeln!(out, "                no new sessions until they have caught up")?;
     }
     if let Some(why) = records["failure"].as_str() {
         writeln!(out, "records wait    {why}")?;
@@ -400,7 +400,7 @@ fn sent_lines(out: &mut impl Write, sent: &Value) -> std::io::Result<()> {
     let waiting = &sent["waiting_octets"];
     writeln!(
         out,
-        "sent on         file {file} up to octet {octets}, {packets} packets on their way, {waiting} octets wait"
+        "sent on         file {file} up to octet {octets}, {packets} packets in flight, {waiting} octets waiting"
     )?;
     for gateway in sent["gateways"].as_array().into_iter().flatten() {
         let (address, up) = (gateway["address"].as_str().unwrap_or("?"), gateway["up"] == true);
@@ -410,11 +410,11 @@ fn sent_lines(out: &mut impl Write, sent: &Value) -> std::io::Result<()> {
         let (count, cause) = (&sent["refused"], &sent["cause"]);
         writeln!(
             out,
-            "                {count} packets were refused, the first with {cause}: `trunkline charge refused`"
+            "                {count} packets were rejected, the first with {cause}: `trunkline charge refused`"
         )?;
     }
     if sent["gone_files"] != 0 {
-        writeln!(out, "                {} files were gone before they were sent on", sent["gone_files"])?;
+        writeln!(out, "                {} files were deleted before they were sent", sent["gone_files"])?;
     }
     match sent["failure"].as_str() {
         Some(why) => writeln!(out, "not sent on     {why}"),
@@ -454,7 +454,7 @@ fn account_lines(out: &mut impl Write, account: &Value) -> std::io::Result<()> {
 fn session_lines(out: &mut impl Write, session: &Value, money: &dyn Fn(i64) -> String) -> std::io::Result<()> {
     let (name, origin) = (session["session"].as_str().unwrap_or("?"), session["origin"].as_str().unwrap_or("?"));
     let ends = if session["aborting"] == true { "  is to end" } else { "" };
-    writeln!(out, "  session {name}  of {origin}  given up at {}{ends}", moment(&session["deadline"]))?;
+    writeln!(out, "  session {name}  of {origin}  expires at {}{ends}", moment(&session["deadline"]))?;
     for service in session["services"].as_array().into_iter().flatten() {
         let named = |key: &str, word: &str| service[key].as_u64().map(|number| format!("{word} {number}  "));
         let key = [named("rating_group", "rating group"), named("service", "service")];

@@ -51,7 +51,11 @@ impl Place {
     pub fn node(&self) -> Result<Control, Failure> {
         let stream = UnixStream::connect(self.socket()).map_err(|e| {
             let path = self.socket();
-            Failure::Failed(format!("no charging node serves here ({}: {e}); `trunkline charge serve`", path.display()))
+            Failure::Failed(format!(
+                "the charging node is not running ({}: {e}); start `trunkline charge \
+                serve`",
+                path.display()
+            ))
         })?;
         Control::over(stream).map_err(gone)
     }
@@ -125,7 +129,7 @@ impl Drop for Control {
 }
 
 fn gone(error: io::Error) -> Failure {
-    Failure::Failed(format!("the charging node is gone: {error}"))
+    Failure::Failed(format!("lost the connection to the charging node: {error}"))
 }
 
 #[cfg(test)]

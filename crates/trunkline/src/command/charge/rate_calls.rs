@@ -45,7 +45,7 @@ const CSV: [&str; 17] = [
 /// Rate the calls of the store by the plans of the paying accounts
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Tells what calls cost; nothing is debited. The same calls, plans and accounts give the same prices, \
+    after_help = "Shows what calls cost; nothing is debited. The same calls, plans and accounts give the same prices, \
     however often\nand for whatever span it is asked. The account of the caller's number (e164:) pays. How numbers are \
     written on the\nwire is not guessed: [numbers] of a profile says it (docs/manual/wire-against-bill.md). Exit code \
     3 if calls that were\nto be paid have no price.\n\nExamples:\n  \
@@ -188,20 +188,20 @@ fn lines(sums: &Sums) -> Vec<String> {
     let calls = |count: u64| if count == 1 { "1 call".to_owned() } else { format!("{count} calls") };
     let mut lines = vec![format!("{} rated for {} accounts", calls(sums.priced), sums.accounts.len())];
     let told = [
-        (sums.incomplete, "of these not seen as a whole: the capture lost packets of them"),
-        (sums.unanswered, "that nobody answered cost nothing"),
+        (sums.incomplete, "of these only partly captured"),
+        (sums.unanswered, "unanswered, without cost"),
         (
             sums.nobody,
-            &format!("for which nobody pays, from {} numbers: from outside, or unknown", sums.nobody_numbers),
+            &format!("without an account, from {} numbers of other networks or unknown here", sums.nobody_numbers),
         ),
-        (sums.legs, "that are another leg of a call, or a copy of it, and cost nothing"),
-        (sums.open, "without a price: their end was not seen, or they are still up"),
+        (sums.legs, "other legs or duplicates, without cost"),
+        (sums.open, "without a price: their end was not captured, or they are in progress"),
         (
             sums.not_understood,
             "without a price: a number is not understood; [numbers] of the profile says how they are written",
         ),
-        (sums.no_rule, "without a price: no rule of the plan is for that number then"),
-        (sums.blocked, "that a rule of the plan denies, and that were there"),
+        (sums.no_rule, "without a price: the plan has no rule for the number at that time"),
+        (sums.blocked, "denied by a rule of the plan, but they took place"),
     ];
     lines.extend(told.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{} {what}", calls(*count))));
     lines

@@ -22,7 +22,7 @@ const FILE_OCTETS_MAX: u64 = u32::MAX as u64;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Files are those of 3GPP TS 32.297 with records in BER (TS 32.298). Each is read whole, record \
-    by record; exit code 3 if one is not sound.\n\nExamples:\n  \
+    by record; exit code 3 if one is damaged.\n\nExamples:\n  \
     trunkline charge records --data DIR               the closed files of a node\n  \
     trunkline charge records --print FILE             records for people\n  \
     trunkline charge records --json FILE | jq .       one object a record"

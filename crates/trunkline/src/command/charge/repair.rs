@@ -74,7 +74,7 @@ impl Repair {
         let opened = if self.dry_run { Folder::beside(path) } else { Folder::open(path) };
         opened.map_err(|error| match error.kind() {
             ErrorKind::ResourceBusy => {
-                let why = "stop it (`trunkline charge serve`, `trunkline run` or another), and repair then";
+                let why = "stop it first (`trunkline charge serve`, `trunkline run` or another), then repair";
                 Failure::Failed(format!("{}: {error}: {why}", path.display()))
             }
             _ => Failure::Failed(format!("{}: {error}", path.display())),

@@ -69,7 +69,10 @@ impl Send {
             }
         }
         let Sent { queued, kept, .. } = sending.sent();
-        eprintln!("trunkline charge: {queued} packets, {kept} of them on their way: the same command goes on");
+        eprintln!(
+            "trunkline charge: {queued} packets, {kept} of them in flight: run the same command again to \
+            continue"
+        );
         Ok(Exit::Failed)
     }
 
@@ -123,11 +126,11 @@ fn cut(file: &[u8]) -> Result<Vec<io::Result<Records>>, FileError> {
 fn told(sent: &Sent) -> Exit {
     let Sent { queued, refused, counts, .. } = sent;
     eprintln!(
-        "trunkline charge: {queued} packets sent, {} of them by another gateway at first, {} requests again",
+        "trunkline charge: {queued} packets sent, {} of them first to another gateway, {} requests retried",
         counts.doubtful, counts.repeated
     );
     for (_, cause) in refused {
-        eprintln!("trunkline charge: a packet was refused: {cause} {}", cause::name(*cause).unwrap_or_default());
+        eprintln!("trunkline charge: a packet was rejected: {cause} {}", cause::name(*cause).unwrap_or_default());
     }
     if refused.is_empty() { Exit::Done } else { Exit::Failed }
 }

@@ -36,7 +36,7 @@ const LOOK: Duration = Duration::from_millis(100);
     trunkline charge serve --host ocs.example.org --realm example.org\n  \
     trunkline charge serve --host ocs.example.org --realm example.org --listen 10.0.0.5:3868 --allow 10.0.0.0/8\n\n\
     Plans, accounts and subscribers are brought while it serves: `trunkline help charge`. SIGTERM ends it after what\n\
-    came was answered. docs/manual/charging.md has the whole of it.")]
+    came was answered. See docs/manual/charging.md.")]
 pub struct Serve {
     #[command(flatten)]
     place: Place,
@@ -244,7 +244,7 @@ impl Serve {
         let (data, cdr, gtpp) = (self.place.data(), self.cdr.section(), self.gtpp());
         self.check(section)?;
         let Some(opened) = configured::open(section, &gtpp, &self.directory()?, data)? else {
-            return Err(Failure::Usage("nowhere to listen".to_owned()));
+            return Err(Failure::Usage("no listen address".to_owned()));
         };
         self.give_up(data)?;
         // Serving is what was asked for, and it is not done: no part of it was.
@@ -276,7 +276,11 @@ impl Serve {
         configured::try_doors(&charge, &self.gtpp())?;
         let tells: fn(&Setup, Option<&Node>) = |setup, node| match node {
             Some(node) => announce(&setup.data, &setup.charge, &setup.gtpp, node),
-            None => eprintln!("trunkline charge: {} stands by, stream {}", setup.standby.node, setup.standby.stream),
+            None => eprintln!(
+                "trunkline charge: {} is on standby, stream \
+                {}",
+                setup.standby.node, setup.standby.stream
+            ),
         };
         Seat::start(Setup { charge, gtpp: self.gtpp(), cdr: self.cdr.section(), standby, ready, data, tells })
             .map(Running::of)
@@ -367,9 +371,9 @@ fn announce(data: &Path, section: &Charge, gtpp: &ChargeGtpp, node: &Node) {
     }
     eprintln!("trunkline charge: operated over {}", configured::socket(data).display());
     if configured::open_to_all(section) {
-        eprintln!("trunkline charge: whoever reaches it may charge: --allow NET or --peer NAME says who may");
+        eprintln!("trunkline charge: charging accepts any client; restrict it with --allow NET or --peer NAME");
     }
     if crate::charge::gtpp::open_to_all(gtpp) {
-        eprintln!("trunkline charge: whoever reaches it may speak GTP': --gtpp-allow NET says who may");
+        eprintln!("trunkline charge: GTP' is accepted from any address; restrict it with --gtpp-allow NET");
     }
 }

@@ -110,7 +110,7 @@ impl Try {
     ) -> Result<(), Failure> {
         let TryOut { all, groups, others, accounts, dearer, cheaper, differences } = &tried.tryout;
         let span = tried.first.zip(tried.last).map(|(first, last)| format!("{} to {}", time(first), time(last)));
-        let span = span.unwrap_or_else(|| "nothing happened in that time".to_owned());
+        let span = span.unwrap_or_else(|| "no usage in this time range".to_owned());
         writeln!(out, "plan {name}, {currency} in minor units: {span}; {} entries read", tried.entries)?;
         let columns = ["reports", "was", "would be", "difference", "lacking", "unrated"].map(number);
         let mut shown = Table::new([text("rating group")].into_iter().chain(columns).collect());

@@ -50,7 +50,7 @@ impl Span {
             None => nanoseconds(Timestamp::now()),
         };
         if from >= to && self.to.is_none() {
-            return Err(Failure::Usage("--from is yet to come".to_owned()));
+            return Err(Failure::Usage("--from is in the future".to_owned()));
         }
         if from >= to {
             return Err(Failure::Usage("--to must be after --from".to_owned()));
@@ -138,6 +138,6 @@ pub fn failure(data: &Path, failed: Failed) -> Failure {
 /// Tells days that were passed over.
 pub fn tell_skipped(skipped: &[Skipped]) {
     for day in skipped {
-        eprintln!("trunkline: {}: passed over", day.why);
+        eprintln!("trunkline: {}: skipped", day.why);
     }
 }

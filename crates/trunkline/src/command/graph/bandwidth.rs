@@ -19,8 +19,8 @@ const GRAPHS_MAX: u32 = 500;
 #[command(after_help = "Examples:\n  \
     trunkline graph bandwidth uplink traffic --from 2026-11-01 --to 2026-12-01\n  \
     trunkline graph bandwidth --from 2026-11-01 --csv > november.csv\n\n\
-    Rows are as fine as the files have them for the whole span, and the report says how long one is: a percentile of \
-    longer rows is less. A total is what came in the whole time, of graphs of something per second alone.")]
+    The resolution is the finest that the files have for the whole time range; at a coarser resolution the \
+    percentile is lower. A total exists for rates only: the sum over the time range.")]
 pub struct Bandwidth {
     /// Words in the titles of the graphs; -word excludes [default: all graphs]
     #[arg(value_name = "WORD")]
@@ -98,13 +98,13 @@ fn write(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<
     steps.sort_unstable();
     match (graphs.is_empty(), steps.first(), steps.last()) {
         (true, ..) => writeln!(out, "no graph has these words in its title")?,
-        (_, Some(least), Some(most)) if least == most => writeln!(out, "a row is {least} s")?,
-        (_, Some(least), Some(most)) => writeln!(out, "a row is {least} s to {most} s: column `row`, or --csv")?,
+        (_, Some(least), Some(most)) if least == most => writeln!(out, "resolution {least} s")?,
+        (_, Some(least), Some(most)) => writeln!(out, "resolution {least} s to {most} s: column `row`, or --csv")?,
         _ => {}
     }
     let (total, shown) = (reply["total"].as_u64().unwrap_or_default(), graphs.len());
     if total > shown as u64 {
-        writeln!(out, "{shown} of {total} graphs: words, --device or --node say which")?;
+        writeln!(out, "{shown} of {total} graphs: narrow the list with words, --device or --node")?;
     }
     Ok(())
 }

@@ -15,7 +15,8 @@ use trunkline_kit::exit::Exit;
 #[command(
     override_usage = "trunkline graph behind NAME [PARENT]...\n       trunkline graph behind --learn --from ROOT \
         [--replace] [--dry-run]",
-    after_help = "--learn goes by the map (`trunkline graph map`): a device is behind those that are one step nearer to \
+    after_help = "--learn goes by the map (`trunkline graph map`): a device is behind those that are one step nearer \
+        to \
         ROOT, which is the device that this machine is next to. What was said of devices before stays, unless \
         --replace is said, too."
 )]
@@ -55,9 +56,9 @@ impl Behind {
         if place.is_json() {
             writeln!(out, "{reply}")?;
         } else if parents.is_empty() {
-            writeln!(out, "{name} is reached by itself")?;
+            writeln!(out, "{name} has no upstream device")?;
         } else {
-            writeln!(out, "{name} is reached through {}", parents.join(", "))?;
+            writeln!(out, "{name} depends on {}", parents.join(", "))?;
         }
         out.flush()?;
         Ok(Exit::Done)
@@ -85,8 +86,8 @@ impl Behind {
             let what = match (one["does"].as_str(), self.dry_run) {
                 (Some("set"), true) => "would be set",
                 (Some("set"), false) => "set",
-                (Some("kept"), _) => "stays as it was: --replace changes it",
-                _ => "not set: it would be on the way to itself",
+                (Some("kept"), _) => "not changed: use --replace",
+                _ => "not set: it would depend on itself",
             };
             let row = [said(&one["name"]), names(&one["behind"]), names(&one["before"]), what.to_owned()];
             table.row(cells(terminal, &row));
@@ -98,7 +99,7 @@ impl Behind {
         let set = if self.dry_run { "would be set" } else { "are set" };
         writeln!(
             out,
-            "of all devices {} {set}, {} were told so already, {} stay as they were, {} not reached from {}",
+            "devices: {} {set}, {} already set, {} unchanged, {} not reachable from {}",
             count("set"),
             count("same"),
             count("kept") + count("round"),

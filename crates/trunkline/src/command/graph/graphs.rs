@@ -104,7 +104,7 @@ fn found(place: &Place, words: &str) -> Result<Vec<u32>, Failure> {
     let answer = place.question(&json!({ "do": "graphs", "text": words, "limit": GRAPHS_MAX }))?;
     let total = answer["total"].as_u64().unwrap_or_default();
     if total == 0 || total > GRAPHS_MAX {
-        let why = format!("{total} graphs have '{words}' in their titles: 1 to {GRAPHS_MAX} make one");
+        let why = format!("{total} graphs have '{words}' in their titles: 1 to {GRAPHS_MAX} can be combined");
         return Err(Failure::Failed(why));
     }
     let id = |graph: &Value| graph["id"].as_u64().and_then(|id| u32::try_from(id).ok());

@@ -83,7 +83,7 @@ fn print_map(map: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Resul
     let (nodes, links) = (number("nodes_total"), number("links_total"));
     writeln!(
         out,
-        "{nodes} devices, {} of them not polled; {links} links; {} polled devices of which none is known",
+        "{nodes} devices, {} of them not polled; {links} links; {} polled devices without known links",
         number("strangers_total"),
         number("alone")
     )?;
@@ -124,7 +124,7 @@ fn print_near(near: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Res
         table::write(&table.lines(terminal), terminal, out)?;
     }
     for address in unknown {
-        writeln!(out, "{address}: no device that is polled knows it (`trunkline graph add`)")?;
+        writeln!(out, "{address}: no polled device knows this address (`trunkline graph add`)")?;
     }
     for way in near["ways"].as_array().into_iter().flatten() {
         print_way(way, out)?;
@@ -136,7 +136,7 @@ fn print_way(way: &Value, out: &mut dyn Write) -> io::Result<()> {
     let (from, to) = (said(&way["from"]), said(&way["to"]));
     let ways = way["ways"].as_array().map(Vec::as_slice).unwrap_or_default();
     if ways.is_empty() {
-        return writeln!(out, "from {from} to {to}: no way is known");
+        return writeln!(out, "from {from} to {to}: no path known");
     }
     for steps in ways {
         writeln!(out, "from {from} to {to}:")?;
@@ -154,7 +154,7 @@ fn print_way(way: &Value, out: &mut dyn Write) -> io::Result<()> {
     }
     let total = way["ways_total"].as_u64().unwrap_or_default();
     if total > 1 {
-        writeln!(out, "  {total} ways are as short as that, {} are shown", ways.len())?;
+        writeln!(out, "  {total} paths of equal length, {} shown", ways.len())?;
     }
     Ok(())
 }

@@ -245,7 +245,7 @@ impl Order {
             Order::Disable { name, place } => state(place, name, "disabled"),
             Order::Remove { name, place } => done(place, &json!({ "do": "remove", "name": name }), "removed"),
             Order::Explore { name, place } => {
-                done(place, &json!({ "do": "explore", "name": name }), "is being looked at")
+                done(place, &json!({ "do": "explore", "name": name }), "is being discovered")
             }
             Order::Discover(discover) => discover.run(),
             Order::Status { place } => status(place),
@@ -415,7 +415,7 @@ impl Discover {
             let added = reply["added"].as_array().map_or(0, Vec::len);
             writeln!(
                 out,
-                "{} of {} addresses asked, {} answered, {added} added, {} known before, {} do not let us in",
+                "{} of {} addresses scanned, {} answered, {added} added, {} already known, {} rejected the credential",
                 count("asked"),
                 count("of"),
                 count("answered"),
@@ -435,7 +435,7 @@ fn status(place: &Place) -> Result<Exit, Failure> {
         let of = |path: &str| said(reply.pointer(path).unwrap_or(&Value::Null));
         writeln!(
             out,
-            "devices   {} polled of {}, {} up, {} down, {} refuse us, {} disabled",
+            "devices   {} polled of {}, {} up, {} down, {} reject the credential, {} disabled",
             of("/devices/polled"),
             of("/devices/all"),
             of("/devices/up"),
@@ -445,7 +445,7 @@ fn status(place: &Place) -> Result<Exit, Failure> {
         )?;
         writeln!(
             out,
-            "polling   {:.1} samples/s of {} data sources, {} cycles missed, {} requests on their way",
+            "polling   {:.1} samples/s of {} data sources, {} missed cycles, {} requests in flight",
             reply["samples_per_s"].as_f64().unwrap_or(0.0),
             of("/sources_polled"),
             of("/cycles_missed"),
@@ -453,7 +453,7 @@ fn status(place: &Place) -> Result<Exit, Failure> {
         )?;
         writeln!(
             out,
-            "probing   {} devices, {} data sources, {} faults, {} flapping, {} on their way",
+            "probing   {} devices, {} data sources, {} faults, {} flapping, {} in flight",
             of("/probes/devices"),
             of("/probes/sources"),
             of("/probes/faults"),
@@ -463,7 +463,7 @@ fn status(place: &Place) -> Result<Exit, Failure> {
         if reply["realtime"]["samples"].as_u64() > Some(0) {
             writeln!(
                 out,
-                "real time {} data sources are watched, {} samples so far, {} times refused",
+                "real time {} data sources watched, {} samples so far, {} times rejected",
                 of("/realtime/sources"),
                 of("/realtime/samples"),
                 of("/realtime/refused")
@@ -479,7 +479,7 @@ fn status(place: &Place) -> Result<Exit, Failure> {
         )?;
         writeln!(
             out,
-            "files     {} samples stored, {} too late, {} refused, {} lost",
+            "files     {} samples stored, {} too late, {} rejected, {} lost",
             of("/files/samples_stored"),
             of("/files/samples_past"),
             of("/files/samples_refused"),

@@ -117,7 +117,7 @@ impl Probes {
             true => "what is usual".to_owned(),
             false => self.rounds.probe.join(if self.rounds.probes == "all" { " and " } else { " or " }),
         };
-        tell(&self.place, &order, |_| format!("{} is up while it answers {how}", self.name))
+        tell(&self.place, &order, |_| format!("{} is up while {how} answers", self.name))
     }
 }
 
@@ -144,7 +144,7 @@ impl Argument {
     /// What they say against it; nobody runs graphs there.
     pub fn run(&self) -> Result<Exit, Failure> {
         let order = json!({ "do": "arguments", "source": self.source, "arguments": arguments(&self.arguments) });
-        tell(&self.place, &order, |_| format!("data source {} is told so", self.source))
+        tell(&self.place, &order, |_| format!("data source {} updated", self.source))
     }
 }
 

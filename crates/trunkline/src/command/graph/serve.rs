@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(100);
     trunkline graph serve --metrics 127.0.0.1:9091    with metrics for Prometheus\n\n\
     Devices are added while it serves: `trunkline help graph`. [graph] of the configuration says the rest.\n\
     SIGHUP reads templates and rules anew. SIGTERM ends it after what was polled is in its files.\n\
-    docs/manual/graphs.md has the whole of it.")]
+    See docs/manual/graphs.md.")]
 pub struct Serve {
     /// The data folder
     #[arg(long, value_name = "DIR", default_value = DATA_DEFAULT, value_hint = clap::ValueHint::DirPath)]

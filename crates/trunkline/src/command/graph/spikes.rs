@@ -1,4 +1,4 @@
-//! `trunkline graph spikes`: values that a device never had.
+//! `trunkline graph spikes`: remove counter spikes.
 
 use super::node::Place;
 use super::operate::{begin, cells, said, tell};
@@ -13,7 +13,7 @@ use trunkline_kit::exit::Exit;
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("of").required(true).args(["graph", "source"])))]
 #[command(after_help = "Examples:\n  \
-    trunkline graph spikes --graph 12 --dry-run             what would become unknown\n  \
+    trunkline graph spikes --graph 12 --dry-run             spikes that would be removed\n  \
     trunkline graph spikes --source 7 --above 1.25e9        of a 10 Gbit/s interface, in octets a second\n  \
     trunkline graph spikes --graph 12 --from 2026-11-20 --to 2026-11-21\n\n\
     Each archive of a file is looked at by itself. Rows of coarser archives with a spike in them are made again of \
@@ -91,11 +91,11 @@ fn write(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<
         }
     }
     if count == 0 {
-        return writeln!(out, "no spike is found");
+        return writeln!(out, "no spikes found");
     }
     table::write(&table.lines(terminal), terminal, out)?;
     for source in sources.iter().filter(|source| !source["backup"].is_null()) {
-        writeln!(out, "data source {}: as it was before: {}", source["source"], said(&source["backup"]))?;
+        writeln!(out, "data source {}: backup of the file: {}", source["source"], said(&source["backup"]))?;
     }
     match reply["dry_run"] == true {
         true => writeln!(out, "nothing was changed (--dry-run)"),

@@ -17,7 +17,8 @@ const GROUPS: [&str; 5] = ["none", "template", "row", "device", "site"];
 
 /// Create and change trees of devices and graphs
 #[derive(Debug, clap::Subcommand)]
-#[command(after_help = "A place is told by its way: TREE, TREE/FOLDER, TREE/FOLDER/DEVICE; names with a slash by its \
+#[command(
+    after_help = "A place is named by its path: TREE, TREE/FOLDER, TREE/FOLDER/DEVICE; names with a slash by its \
     number, as `trunkline graph tree list` tells it.\n\n\
     Examples:\n  \
     trunkline graph tree add Network\n  \
@@ -26,7 +27,8 @@ const GROUPS: [&str; 5] = ["none", "template", "row", "device", "site"];
     trunkline graph tree place Network --rule Uplinks --devices 'edge-*' --rows 'Gi0/0*' --template interface-bits\n  \
     trunkline graph tree move Network/London/edge-1 Network/Paris\n  \
     trunkline graph tree rename Network/London 'London, Docklands'\n  \
-    trunkline graph tree remove Network/Paris")]
+    trunkline graph tree remove Network/Paris"
+)]
 pub enum Tree {
     /// List trees with their contents
     List {
@@ -215,8 +217,7 @@ fn inside(place: &Place, at: &Found) -> Result<Vec<Value>, Failure> {
 
 /// By its way, or a place by its number.
 fn find(place: &Place, way: &str) -> Result<Found, Failure> {
-    let absent =
-        |name: &str| Failure::Failed(format!("there is no '{name}' in the trees: `trunkline graph tree list`"));
+    let absent = |name: &str| Failure::Failed(format!("no '{name}' in the trees: see `trunkline graph tree list`"));
     let trees = place.question(&json!({ "do": "trees" }))?;
     let trees = trees["trees"].as_array().cloned().unwrap_or_default();
     let (name, rest) = way.split_once('/').map_or((way, None), |(name, rest)| (name, Some(rest)));
@@ -237,7 +238,7 @@ fn find(place: &Place, way: &str) -> Result<Found, Failure> {
 
 /// A place, and not a whole tree.
 fn find_place(place: &Place, way: &str) -> Result<u64, Failure> {
-    find(place, way)?.node.ok_or_else(|| Failure::Usage(format!("'{way}' is a tree, and not a place in one")))
+    find(place, way)?.node.ok_or_else(|| Failure::Usage(format!("'{way}' is a tree, not a place in a tree")))
 }
 
 /// All places, each with its depth and what is told of it.
@@ -259,7 +260,7 @@ fn walk(place: &Place, trees: &[Value]) -> Result<Vec<(usize, Found, Value)>, Fa
             }
             walked.push((depth, at, node));
             if walked.len() > LISTED_MAX {
-                let more = format!("more than {LISTED_MAX} places stand in trees: name one by its way");
+                let more = format!("the trees have more than {LISTED_MAX} places: name one by its path");
                 return Err(Failure::Failed(more));
             }
         }
@@ -281,7 +282,7 @@ fn list(place: &Place, terminal: &Terminal) -> Result<Exit, Failure> {
 fn write(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
     let places = reply["places"].as_array().map_or(&[][..], Vec::as_slice);
     if places.is_empty() {
-        return writeln!(out, "there is no tree: `trunkline graph tree add NAME` makes one");
+        return writeln!(out, "there are no trees: create one with `trunkline graph tree add NAME`");
     }
     for shown in places {
         let depth = shown["depth"].as_u64().unwrap_or_default() as usize;

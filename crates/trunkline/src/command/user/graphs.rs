@@ -25,7 +25,7 @@ const DEFAULTS: [&str; 3] = ["everything", "nothing", "role"];
     Rules of a user decide before those of their role; within either, what denies. A device, a\n\
     place and a graph are named by number, everything else by a pattern with * and ?.\n\
     Administrators see everything. The settings page of the web shows what somebody sees.\n\
-    docs/manual/web-security.md has the whole of it.")]
+    See docs/manual/web-security.md.")]
 pub struct Graphs {
     #[command(subcommand)]
     what: What,
