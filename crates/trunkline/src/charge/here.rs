@@ -275,7 +275,7 @@ fn sent_on(sent: &Forwarded) -> Vec<Sample> {
     let gauges = [
         ("trunkline_charge_sender_gateways", "charging gateways that records are sent to", sent.gateways.len() as f64),
         ("trunkline_charge_sender_gateways_up", "of these, those that answer, as far as is known", up as f64),
-        ("trunkline_charge_sender_packets", "packets of records on their way", sent.packets as f64),
+        ("trunkline_charge_sender_packets", "packets of records in flight", sent.packets as f64),
         ("trunkline_charge_sender_packets_kept_refused", "packets that a gateway refused", sent.refused as f64),
         ("trunkline_charge_sender_file", "the record file up to which records are sent on", f64::from(sent.file)),
         ("trunkline_charge_sender_waiting_octets", "octets of record files to be sent on", sent.waiting_octets as f64),

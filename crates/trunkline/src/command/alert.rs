@@ -21,7 +21,7 @@ use trunkline_kit::exit::Exit;
 
 /// The width to which a title is cut before numbers are left out for it.
 const TITLE_NARROWEST: usize = 16;
-/// Characters of the name of who takes care of an alert.
+/// Characters of the name of who acknowledged an alert.
 const WHO_CHARS_MAX: usize = 16;
 
 /// View, acknowledge and silence alerts
@@ -154,7 +154,7 @@ enum Order {
     },
 }
 
-/// Alerts that are kept back.
+/// Alerts to silence.
 #[derive(Debug, clap::Args)]
 struct Silence {
     /// Label tests, all must match: 'device = edge-*', 'rule != power', 'severity = info, warning'
@@ -306,7 +306,7 @@ fn open_alerts(reply: &Value, terminal: &Terminal) -> Vec<Line> {
     table.lines(terminal)
 }
 
-/// How an alert is, and who takes care of it.
+/// The state of an alert, and who acknowledged it.
 fn state(alert: &Value) -> String {
     let (state, by) = (said(&alert["state"]), said(&alert["acknowledged"]["by"]));
     match by.char_indices().nth(WHO_CHARS_MAX) {

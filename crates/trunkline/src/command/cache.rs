@@ -84,7 +84,7 @@ pub struct Cache {
     /// Maximum number of connections of one address [default: no limit]
     #[arg(long, value_name = "NUM")]
     conn_limit_per_address: Option<usize>,
-    /// Octets of values on their way in from one address; more are refused, unless it is one alone [default: a quarter
+    /// Octets of values in flight from one address; more are refused, unless it is one alone [default: a quarter
     /// of -m]
     #[arg(long, value_name = "SIZE", value_parser = sizes::octets)]
     incoming_per_address: Option<u64>,

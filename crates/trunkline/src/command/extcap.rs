@@ -209,7 +209,7 @@ fn span(part: &Part, terminal: &Terminal) -> Result<Span, Failure> {
     part.span(terminal)
 }
 
-/// Ends a pipe that nothing is written to: Wireshark waits for whoever opens it, and would wait for ever. It may open
+/// Ends a pipe that nothing is written to: Wireshark waits until one opens it, and would wait for ever. It may open
 /// its end a moment later than we are here.
 fn end_pipe(path: &Path) {
     if !path.metadata().is_ok_and(|about| about.file_type().is_fifo()) {

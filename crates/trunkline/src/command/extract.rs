@@ -42,7 +42,7 @@ pub struct Extract {
     #[arg(required_unless_present = "listen")]
     write: Option<PathBuf>,
     /// Serve it as pcapng to each client that connects (PCAP-over-IP); a port alone is one of 127.0.0.1. With another
-    /// address, whoever can connect to it can read the packets
+    /// address, anyone who can connect to it can read the packets
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "write", value_parser = listen::address)]
     listen: Option<SocketAddr>,
     /// Follow the log: new packets as they are recorded

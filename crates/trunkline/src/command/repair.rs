@@ -51,7 +51,7 @@ struct Found {
     snapshot: u64,
 }
 
-/// What came of a log.
+/// The result of a log.
 struct Mended {
     folder: PathBuf,
     outcome: Result<Found, String>,

@@ -99,7 +99,7 @@ impl Sql {
     }
 }
 
-/// Whoever misses a name is told where the names are.
+/// Who misses a name is told where the names are.
 fn hinted(failure: Failure) -> Failure {
     match failure {
         Failure::Usage(text) if text.contains("no such column") => {

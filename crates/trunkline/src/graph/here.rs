@@ -145,7 +145,7 @@ impl Running {
             ("trunkline_graph_devices", "devices that are polled or probed", status.polled as f64),
             (
                 "trunkline_graph_devices_flapping",
-                "of these, those that are up and down by turns",
+                "of these, flapping devices",
                 status.flapping as f64,
             ),
             ("trunkline_graph_probe_devices", "devices that are probed", probes.devices as f64),
@@ -171,7 +171,7 @@ impl Running {
         samples.extend(gauges.map(|(name, help, value)| Sample::gauge(name, help, value)));
         let kinds = ["echo", "port", "program", "page"].into_iter().zip(probes.outstanding);
         samples.extend(kinds.map(|(kind, count)| {
-            let help = "echo requests, ports, programs and pages on their way";
+            let help = "echo requests, ports, programs and pages in flight";
             Sample::gauge("trunkline_graph_probe_outstanding", help, count as f64).label("kind", kind)
         }));
         let counters = [

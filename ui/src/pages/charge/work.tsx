@@ -161,7 +161,7 @@ export function Before<T extends Work>(props: { kept: Kept<T>; path: string; nam
       .catch(toastError);
   };
   const came = (one: T): string => {
-    if (one.state === "running") return "under way";
+    if (one.state === "running") return "running";
     if (one.state === "cancelled") return "cancelled";
     return one.state === "failed" ? "failed" : props.came(one);
   };

@@ -108,7 +108,7 @@ pub fn list(place: &Place, terminal: &Terminal) -> Result<Exit, Failure> {
     Ok(if any { Exit::Degraded } else { Exit::Done })
 }
 
-/// What came of the messages of a report: one word where it is the same of all.
+/// The result of the messages of a report: one word where it is the same of all.
 fn outcome(last: &Value) -> String {
     let messages: Vec<&Value> = last["messages"].as_array().into_iter().flatten().collect();
     let one = |message: &&Value| (said(&message["outcome"]), said(&message["why"]));

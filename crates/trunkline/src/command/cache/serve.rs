@@ -19,7 +19,7 @@ use trunkline_net::Listen;
 
 /// How often it looks whether it was told to end.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often `-v` tells how it goes.
+/// How often `-v` prints statistics.
 const STATUS: Duration = Duration::from_secs(10);
 
 /// Serves until it is told to stop.

@@ -32,7 +32,7 @@ pub struct Import {
     place: Place,
 }
 
-/// What came of the lines.
+/// The result of the lines.
 #[derive(Debug, Default)]
 struct Done {
     accounts: u64,

@@ -269,7 +269,7 @@ fn is_unhealthy(reply: &Value) -> bool {
     is_away || records["failure"].is_string() || records["holds"] == true
 }
 
-/// Waits until entries were given up; what came of it.
+/// Waits until entries were given up; the result.
 fn retained(to: &To, begun: &Value) -> Result<Value, Failure> {
     let mut node = to.place.node()?;
     loop {

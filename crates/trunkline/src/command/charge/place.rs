@@ -20,7 +20,7 @@ pub struct Place {
     data: PathBuf,
 }
 
-/// Orders that are on their way to a node at a time.
+/// Orders that are in flight to a node at a time.
 const AHEAD_MAX: usize = 1000;
 
 impl Place {
@@ -66,7 +66,7 @@ impl Place {
 pub struct Control {
     replies: Receiver<io::Result<String>>,
     writes: BufWriter<UnixStream>,
-    /// What orders are on their way for, the oldest first.
+    /// What orders are in flight for, the oldest first.
     ahead: VecDeque<u64>,
 }
 
@@ -91,7 +91,7 @@ impl Control {
         self.reply()?.1.map_err(Failure::Failed)
     }
 
-    /// Sends an order; replies that came meanwhile, where too many are on their way.
+    /// Sends an order; replies that came meanwhile, where too many are in flight.
     ///
     /// # Errors
     /// The node is gone.

@@ -56,7 +56,7 @@ impl Add {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self) -> Result<Exit, Failure> {
         let Add { name, address, credential, port, template, step, notes, place, .. } = self;
         let version = if self.no_snmp { Some("none") } else { self.snmp.as_deref() };

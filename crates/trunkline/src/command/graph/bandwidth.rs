@@ -48,7 +48,7 @@ impl Bandwidth {
     /// Tells it.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let to = self.to.unwrap_or_else(|| jiff::Timestamp::now().as_second());
         let from = self.from.unwrap_or(to - 86_400);

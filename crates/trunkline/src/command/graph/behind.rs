@@ -47,7 +47,7 @@ impl Behind {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let Some(name) = &self.name else { return self.learn(terminal) };
         let Behind { parents, place, .. } = self;

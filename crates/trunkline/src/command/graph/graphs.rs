@@ -66,7 +66,7 @@ impl Graphs {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self) -> Result<Exit, Failure> {
         match self {
             Graphs::Sum(sum) => sum.run(),

@@ -43,7 +43,7 @@ impl Map {
     /// Shows it.
     ///
     /// # Errors
-    /// There is no such device; nobody runs graphs there.
+    /// There is no such device; the poller is not running.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let device = match &self.name {
             Some(name) => Some(self.place.ask(&json!({ "do": "device", "name": name }))?["device"].take()),
@@ -98,7 +98,7 @@ impl Near {
     /// Finds them.
     ///
     /// # Errors
-    /// Nobody runs graphs there.
+    /// The poller is not running.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let pairs: Vec<[usize; 2]> = (1..self.addresses.len()).map(|to| [0, to]).collect();
         let near = self.place.question(&json!({ "do": "near", "addresses": self.addresses, "pairs": pairs }))?;

@@ -93,7 +93,7 @@ pub enum Order {
     Fetch(Fetch),
 }
 
-/// What lets us in.
+/// A credential.
 #[derive(Debug, clap::Subcommand)]
 pub enum Credential {
     /// Create or change a credential; the secrets are read from standard input or a file
@@ -169,7 +169,7 @@ pub enum Import {
     #[command(after_help = "Example:\n  \
         mariadb-dump cacti > cacti.sql\n  \
         trunkline graph import cacti --dump cacti.sql --rra /var/lib/cacti/rra\n\n\
-        Those who run graphs read the files themselves, as the user that they run as.")]
+        The poller reads the files itself, as its own user.")]
     Cacti {
         /// A dump of its database, by mariadb-dump
         #[arg(long, value_name = "FILE", required_unless_present = "templates", value_hint = clap::ValueHint::FilePath)]
@@ -228,7 +228,7 @@ impl Order {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         match self {
             Order::Credential(credential) => credential.run(terminal),

@@ -109,7 +109,7 @@ impl Probes {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self) -> Result<Exit, Failure> {
         let mut order = json!({ "do": "probes", "name": self.name });
         self.rounds.put(&mut order);
@@ -125,7 +125,7 @@ impl Attach {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self) -> Result<Exit, Failure> {
         let Attach { name, graph, row, arguments: said, place } = self;
         let order = json!({ "do": "attach", "name": name, "graph": graph, "row": row, "arguments": arguments(said) });
@@ -141,7 +141,7 @@ impl Argument {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self) -> Result<Exit, Failure> {
         let order = json!({ "do": "arguments", "source": self.source, "arguments": arguments(&self.arguments) });
         tell(&self.place, &order, |_| format!("data source {} updated", self.source))
@@ -152,7 +152,7 @@ impl Reload {
     /// Has it done.
     ///
     /// # Errors
-    /// All mistakes; nobody runs graphs there.
+    /// All mistakes; the poller is not running.
     pub fn run(&self) -> Result<Exit, Failure> {
         tell(&self.place, &json!({ "do": "reload" }), |reply| {
             let what = if reply["changed"] == true { "hold from now on" } else { "are as they were" };

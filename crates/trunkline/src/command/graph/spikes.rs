@@ -48,7 +48,7 @@ impl Spikes {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let deviations = self.above.is_none().then_some(self.by);
         let mut found = Vec::new();

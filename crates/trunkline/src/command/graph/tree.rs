@@ -137,7 +137,7 @@ impl Tree {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         match self {
             Tree::List { place } => list(place, terminal),

@@ -43,7 +43,7 @@ impl Watch {
     /// Watches it.
     ///
     /// # Errors
-    /// There is no such graph, too much is watched already; nobody runs graphs there.
+    /// There is no such graph, too much is watched already; the poller is not running.
     pub fn run(&self) -> Result<Exit, Failure> {
         let (node, mut out) = (self.place.node(), stdout());
         let question = json!({ "do": "realtime", "graph": self.graph, "step": self.step, "span": self.step * ROWS });
