@@ -7,7 +7,7 @@ use crate::failure::Failure;
 /// One of several nodes: it says in the log when it serves.
 pub fn charging_seat(ready: charge::configured::Ready, settings: &Settings) -> Result<charge::here::Running, Failure> {
     let tells: fn(&charge::seat::Setup, Option<&trunkline_charge::job::Node>) = |setup, node| match node {
-        None => tracing::info!("charging: {} stands by", setup.standby.node),
+        None => tracing::info!("charging: {} is on standby", setup.standby.node),
         Some(node) => charge::configured::told(&setup.charge, &setup.gtpp, node)
             .iter()
             .for_each(|line| tracing::info!("charging: {line}")),

@@ -221,7 +221,7 @@ impl View {
                 counter("trunkline_capture_ring_octets_total", "octets captured of them", ring.octets),
                 counter("trunkline_capture_ring_dropped_packets_total", "packets dropped: ring full", ring.drops),
                 counter("trunkline_capture_ring_freezes_total", "times the ring became full", ring.freezes),
-                counter("trunkline_capture_ring_malformed_total", "records that made no sense", ring.malformed),
+                counter("trunkline_capture_ring_malformed_total", "records of the ring that were not valid", ring.malformed),
                 counter("trunkline_capture_returns_total", "times the interface came back", ring.returns),
                 gauge("trunkline_capture_ring_blocks", "blocks of the ring", f64::from(ring.room)),
                 gauge("trunkline_capture_ring_waiting_blocks", "blocks filled and waiting", f64::from(ring.waiting)),
@@ -236,7 +236,7 @@ impl View {
         samples.extend(owner.counters.into_iter().map(Sample::from));
         samples.push(Sample::counter(
             "trunkline_run_losses_joined_total",
-            "losses that became one with others of their place, because too many waited to be told",
+            "loss reports merged with others of the same place, because too many were queued",
             self.shared.joined_losses(),
         ));
         samples.extend(gathered.decoded.list().into_iter().map(Sample::from));
@@ -309,7 +309,7 @@ impl View {
         lines.extend(self.shared.gather_report().failed);
         let writing = self.writing.report();
         lines.extend(writing.error.map(|error| format!("store: {error}")));
-        let refused = |why| format!("store: rows are not stored, as their day cannot be written: {why}");
+        let refused = |why| format!("store: rows are not stored, because their day cannot be written: {why}");
         lines.extend(writing.refused.map(refused));
         let checkpoint = self.recovery.iter().filter_map(|recovery| recovery.report().error);
         lines.extend(checkpoint.map(|error| format!("checkpoint of calls: {error}")));
@@ -385,9 +385,9 @@ const SEEN: [&str; 3] =
 
 fn of_rows(report: &rows::Report) -> Vec<Sample> {
     [
-        ("trunkline_store_waiting_rows", "rows that wait for the store in memory", report.waiting as f64),
-        ("trunkline_store_journal_waiting_rows", "rows that wait for the store on disk", report.journal_rows as f64),
-        ("trunkline_store_journal_octets", "octets of the journal that they wait in", report.journal_octets as f64),
+        ("trunkline_store_waiting_rows", "rows queued for the store in memory", report.waiting as f64),
+        ("trunkline_store_journal_waiting_rows", "rows queued for the store on disk", report.journal_rows as f64),
+        ("trunkline_store_journal_octets", "octets of the journal of queued rows", report.journal_octets as f64),
         ("trunkline_store_usable", "whether the store can be written", f64::from(u8::from(report.error.is_none()))),
     ]
     .map(|(name, help, value)| Sample::gauge(name, help, value))
@@ -396,7 +396,7 @@ fn of_rows(report: &rows::Report) -> Vec<Sample> {
 
 /// What is running.
 fn build() -> Sample {
-    let sample = Sample::gauge("trunkline_build_info", "which program this is; always 1", 1.0);
+    let sample = Sample::gauge("trunkline_build_info", "version of the program; always 1", 1.0);
     sample.label("version", env!("CARGO_PKG_VERSION")).label("architecture", std::env::consts::ARCH)
 }
 
@@ -420,7 +420,7 @@ fn of_house(report: &Report) -> Vec<Sample> {
             "segments that wait for room to be compressed",
             report.roomless as f64,
         ),
-        gauge("trunkline_record_in_use_segments", "segments that would leave but are read", report.in_use as f64),
+        gauge("trunkline_record_in_use_segments", "segments due for deletion that are in use", report.in_use as f64),
         gauge(
             "trunkline_record_ages_suspended",
             "whether deletion by age is stopped: the clock jumped",
@@ -449,7 +449,7 @@ fn of_spool(stats: &Stats) -> Vec<Sample> {
         let gauge = |name, help, value: f64| Sample::gauge(name, help, value).label("volume", &path);
         samples.extend([
             gauge("trunkline_spool_free_octets", "octets free on the volume", volume.free_octets as f64),
-            gauge("trunkline_spool_queued_octets", "octets that wait for the disk", volume.queued_octets as f64),
+            gauge("trunkline_spool_queued_octets", "octets queued for the disk", volume.queued_octets as f64),
             gauge(
                 "trunkline_spool_usable",
                 "whether the volume can be written",
@@ -459,12 +459,12 @@ fn of_spool(stats: &Stats) -> Vec<Sample> {
                 .label("volume", &path),
             gauge(
                 "trunkline_spool_unwritten_seconds",
-                "how long the oldest record that was given to the disk, and that it does not have, is in memory",
+                "age of the oldest record in memory that is not on disk yet",
                 volume.unwritten.unwrap_or_default().as_secs_f64(),
             ),
             gauge(
                 "trunkline_spool_unwritten_max_seconds",
-                "the longest that a record was in memory before the disk had it, since the start",
+                "longest time that a record was in memory before it was on disk, since the start",
                 volume.held.max_us as f64 / 1e6,
             ),
         ]);

@@ -56,7 +56,7 @@ function Checks(props: { call: CallWithLadder }): JSX.Element {
   );
   return (
     <dl class="verdict-checks">
-      {line("Weak evidence", props.call.thin_evidence, true)}
+      {line("Thin evidence", props.call.thin_evidence, true)}
       {line("Checked", props.call.checked)}
       {line("Not checked", props.call.not_checked)}
     </dl>
