@@ -1,5 +1,5 @@
-// Alerts: pages that say what is missing, then a device that is an alert: taken care of by a key, kept back by a button,
-// told in the rail, on the page of its device and in its own course.
+// Alerts: pages that say what is missing, then a device that is an alert: acknowledged by a key, silenced by a button,
+// shown in the rail, on the page of its device and in its own course.
 
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -37,7 +37,7 @@ command = ["/bin/sh", "-c", "exit 3"]
 `;
 
 export function alertTests() {
-  test("an alert is seen, taken care of, kept back and read about", { timeout: WORLD_MS }, async (t) => {
+  test("an alert is seen, acknowledged, silenced and read about", { timeout: WORLD_MS }, async (t) => {
     const world = await till();
     const begun = /** @type {import("node:child_process").ChildProcess[]} */ ([]);
     try {
@@ -45,7 +45,7 @@ export function alertTests() {
       await page.goto(world.link);
       await page.getByRole("heading", { level: 1, name: "Now" }).waitFor();
       await page.goto("/alerts");
-      await page.getByRole("heading", { name: "Nobody looks after alerts here" }).waitFor();
+      await page.getByRole("heading", { name: "Alerting is off" }).waitFor();
 
       const config = join(world.folder, "alerts.toml");
       writeFileSync(config, '[alert]\nenabled = true\nevery = "1 s"\n');
@@ -53,15 +53,15 @@ export function alertTests() {
       const devices = await farm("--devices", "1", "--interfaces", "1", "--sound");
       begun.push(devices.farm);
       begun.push(world.begin("graph", "serve", "--data", world.data, "--config", config));
-      await page.getByRole("heading", { name: "There are no rules yet" }).waitFor();
-      await page.getByRole("region", { name: "An example of rules" }).getByText("[rule.device-down]").waitFor();
+      await page.getByRole("heading", { name: "No rules yet" }).waitFor();
+      await page.getByRole("region", { name: "Example rules" }).getByText("[rule.device-down]").waitFor();
       assert.deepEqual(await faultsOf(page), []);
 
       writeFileSync(join(world.data, "alert", "rules", "noc.toml"), RULES);
       await run("graph", "add", "edge-1", "127.64.0.1", "--port", devices.port, "--data", world.data);
       await page.goto("/alerts/rules");
-      await page.getByRole("button", { name: "Read them again" }).click();
-      await page.getByText("2 rules hold now.").waitFor();
+      await page.getByRole("button", { name: "Reload" }).click();
+      await page.getByText("2 rules loaded.").waitFor();
 
       await t.test("it shows by itself, and in the rail", async () => {
         await page.goto("/alerts");
@@ -72,75 +72,75 @@ export function alertTests() {
         await page.getByRole("region", { name: "What needs attention" }).getByText("A critical alert by the rule seen.").waitFor();
       });
 
-      await t.test("a key takes care of it, a button keeps it back", async () => {
+      await t.test("a key acknowledges it, a button silences it", async () => {
         await page.goto("/alerts");
         await page.getByRole("link", { name: "edge-1 says 1" }).waitFor();
         await page.keyboard.press("j");
         await page.keyboard.press("t");
-        await page.getByText(/taken by you/).waitFor();
-        await page.getByRole("button", { name: "Keep back: edge-1 says 1" }).click();
-        const dialog = page.getByRole("dialog", { name: "Keep alerts back" });
-        await dialog.getByLabel("Which").selectOption({ label: "All of the device edge-1" });
-        await dialog.getByLabel("Why").fill("new firmware");
-        await dialog.getByRole("button", { name: "Keep back" }).click();
-        await page.getByText("kept back: maintenance").waitFor();
+        await page.getByText(/acknowledged by you/).waitFor();
+        await page.getByRole("button", { name: "Silence: edge-1 says 1" }).click();
+        const dialog = page.getByRole("dialog", { name: "Silence alerts" });
+        await dialog.getByLabel("Alerts").selectOption({ label: "All alerts of the device edge-1" });
+        await dialog.getByLabel("Reason").fill("new firmware");
+        await dialog.getByRole("button", { name: "Silence" }).click();
+        await page.getByText("suppressed: maintenance").waitFor();
       });
 
       await t.test("its own page tells what happened", async () => {
         await page.getByRole("link", { name: "edge-1 says 1" }).click();
         await shows(page, "edge-1 says 1");
-        const course = page.getByRole("region", { name: "What happened" });
-        await course.getByText("Taken by you.").waitFor();
+        const course = page.getByRole("region", { name: "Timeline" });
+        await course.getByText("Acknowledged by you.").waitFor();
         await course.getByText("delivered").waitFor();
-        await page.getByRole("region", { name: "What keeps it back" }).getByText("new firmware").waitFor();
+        await page.getByRole("region", { name: "Suppressed by" }).getByText("new firmware").waitFor();
         await page.getByRole("link", { name: "edge-1", exact: true }).click();
         await page.getByRole("region", { name: "Alerts of the device" }).getByRole("link", { name: "edge-1 says 1" }).waitFor();
       });
 
       await t.test("a silence ends by a button, a channel is tried out", async () => {
         await page.goto("/alerts/silences");
-        await page.getByRole("button", { name: "End it: the silence of device = edge-1" }).click();
-        await page.getByRole("heading", { name: "Nothing is kept back" }).waitFor();
+        await page.getByRole("button", { name: "End the silence device = edge-1" }).click();
+        await page.getByRole("heading", { name: "No silences" }).waitFor();
         await page.goto("/alerts/channels");
-        await page.getByRole("button", { name: "Send a test by noc" }).click();
+        await page.getByRole("button", { name: "Send a test to noc" }).click();
         await page.getByText("noc: delivered").waitFor();
       });
 
-      await t.test("who sees that device alone keeps back what is of it, and ends that again", async () => {
+      await t.test("who sees that device alone silences its alerts, and ends that again", async () => {
         await page.goto("/settings/graph-rights?of=role:support");
-        await page.getByLabel("What no rule speaks about").selectOption("nothing");
-        await page.getByRole("combobox", { name: /^About/ }).selectOption("device-name");
+        await page.getByLabel("Without a matching rule").selectOption("nothing");
+        await page.getByRole("combobox", { name: /^Applies to/ }).selectOption("device-name");
         await page.getByLabel(/^Device: /).fill("edge-1");
         await page.getByRole("button", { name: "Add the rule" }).click();
         await page.getByRole("row", { name: /allow devices by name edge-1/ }).waitFor();
         await page.goto("/settings/users");
-        await page.getByLabel("Name to sign in with").fill("lena");
+        await page.getByLabel("User name").fill("lena");
         await page.getByRole("radio", { name: /^support/ }).check();
         await page.getByRole("button", { name: "Add the user" }).click();
-        const token = /\/link#(\S+)/.exec(await page.getByRole("dialog", { name: "A link for lena" }).innerText())?.[1];
+        const token = /\/link#(\S+)/.exec(await page.getByRole("dialog", { name: "Link for lena" }).innerText())?.[1];
         const lena = await fresh(world);
         await lena.page.goto(`/link#${token}`);
         await lena.page.getByLabel(/^Password/).fill("a wet sock and 7 violins");
         await lena.page.getByRole("button", { name: "Set the password" }).click();
         await lena.page.getByRole("heading", { level: 1, name: "Now" }).waitFor();
         await lena.page.goto("/alerts");
-        await lena.page.getByRole("button", { name: "Keep back: edge-1 says 1" }).click();
-        const dialog = lena.page.getByRole("dialog", { name: "Keep alerts back" });
-        assert.deepEqual(await dialog.getByLabel("Which").getByRole("option").allInnerTexts(), ["This one alone", "All of the device edge-1", "What these tests say …"]);
-        await dialog.getByLabel("Which").selectOption({ label: "What these tests say …" });
-        await dialog.getByLabel(/^Tests that all hold/).fill("rule = seen");
-        await dialog.getByRole("button", { name: "Keep back" }).click();
-        await dialog.getByText(/one of the tests has to name one device that you see/).first().waitFor();
+        await lena.page.getByRole("button", { name: "Silence: edge-1 says 1" }).click();
+        const dialog = lena.page.getByRole("dialog", { name: "Silence alerts" });
+        assert.deepEqual(await dialog.getByLabel("Alerts").getByRole("option").allInnerTexts(), ["This alert", "All alerts of the device edge-1", "Alerts that match these tests …"]);
+        await dialog.getByLabel("Alerts").selectOption({ label: "Alerts that match these tests …" });
+        await dialog.getByLabel(/^Tests, one per line/).fill("rule = seen");
+        await dialog.getByRole("button", { name: "Silence" }).click();
+        await dialog.getByText(/one (of the tests has to|test must) name one device that you see/).first().waitFor();
         await look(lena.page, "narrowed-dialog");
-        await dialog.getByLabel("Which").selectOption({ label: "All of the device edge-1" });
-        await dialog.getByRole("button", { name: "Keep back" }).click();
-        await lena.page.getByText("kept back: maintenance").waitFor();
+        await dialog.getByLabel("Alerts").selectOption({ label: "All alerts of the device edge-1" });
+        await dialog.getByRole("button", { name: "Silence" }).click();
+        await lena.page.getByText("suppressed: maintenance").waitFor();
         await lena.page.goto("/alerts/silences");
-        await lena.page.getByText("these are the silences that you made").waitFor();
+        await lena.page.getByText("only your own silences are shown").waitFor();
         assert.deepEqual(await faultsOf(lena.page), []);
         await look(lena.page, "narrowed-silences");
-        await lena.page.getByRole("button", { name: "End it: the silence of device = edge-1" }).click();
-        await lena.page.getByRole("heading", { name: "Nothing is kept back" }).waitFor();
+        await lena.page.getByRole("button", { name: "End the silence device = edge-1" }).click();
+        await lena.page.getByRole("heading", { name: "No silences" }).waitFor();
         assert.deepEqual(lena.faults.filter((fault) => !/^Failed to load resource: .* 400 /.test(fault)), []);
         await lena.context.close();
       });
@@ -171,7 +171,7 @@ export function alertTests() {
 }
 
 /**
- * A picture for whoever wants to look: ALERT_PICTURES names the folder.
+ * A picture to look at: ALERT_PICTURES names the folder.
  * @param {import("playwright-core").Page} page
  * @param {string} name
  */

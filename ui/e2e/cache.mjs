@@ -10,7 +10,7 @@ export function cacheTests(world) {
     const { page, context, faults } = await signedIn(world);
     await page.goto("/cache");
     await shows(page, "Cache");
-    await page.getByRole("heading", { name: "There is no cache here" }).waitFor();
+    await page.getByRole("heading", { name: "No cache" }).waitFor();
     await page.getByText('[cache] listen = ["127.0.0.1:11211"]').waitFor();
     assert.deepEqual(faults, []);
     await context.close();
@@ -29,12 +29,12 @@ export async function cacheOfDemo(page) {
   await now.getByText(/^\d+(\.\d)? %$/).first().waitFor();
   await now.getByText(/^\d[\d ,.k]*\/s$/).first().waitFor();
   await page.getByRole("table").getByText(/^profile:\+44/).first().waitFor();
-  await page.getByRole("region", { name: "Memory by kind" }).getByText("Table of keys").waitFor();
-  await page.getByRole("region", { name: "The last hour" }).getByRole("img", { name: /^Hit ratio from/ }).waitFor({ timeout: 40_000 });
+  await page.getByRole("region", { name: "Memory by kind" }).getByText("Key table").waitFor();
+  await page.getByRole("region", { name: "Last hour" }).getByRole("img", { name: /^Hit ratio from/ }).waitFor({ timeout: 40_000 });
   await page.getByText(/^Settings \(\d+\)$/).click();
   await page.getByText("unix-mode").waitFor();
   await page.goto("/cache?cache=nobody");
-  await page.getByRole("heading", { name: "There is no cache of this name" }).waitFor();
+  await page.getByRole("heading", { name: "Cache not found" }).waitFor();
   await page.goto("/cache?cache=this run");
   await page.getByRole("region", { name: "Hot keys" }).waitFor();
 }

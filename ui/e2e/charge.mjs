@@ -119,14 +119,14 @@ export function chargeTests() {
 
       await t.test("without a node the page says how to have one", async () => {
         await page.goto("/charge");
-        await page.getByRole("heading", { name: "No charging node serves here" }).waitFor();
+        await page.getByRole("heading", { name: "No charging node is running" }).waitFor();
         await page.getByText("trunkline charge serve --host").waitFor();
       });
 
       node = await world.charging();
       await t.test("a plan is written, checked and put live", async () => {
         await page.goto("/charge");
-        await page.getByText("There is no tariff plan yet: nothing has a price.").waitFor();
+        await page.getByText("No tariff plans yet: nothing has a price.").waitFor();
         await page.getByRole("link", { name: "Tariffs" }).first().click();
         const text = page.getByRole("textbox", { name: "Text of the plan" });
         await text.fill(PLAN.replace("currency", "curency").replace("0.02", "two"));
@@ -167,15 +167,15 @@ export function chargeTests() {
         await page.keyboard.press("j");
         await page.keyboard.press("Enter");
         await shows(page, "Session");
-        const told = page.getByRole("region", { name: "What happened" });
-        await told.getByText("Began").waitFor();
+        const told = page.getByRole("region", { name: "Timeline" });
+        await told.getByText("Started").waitFor();
         await told.getByText("granted").first().waitFor();
         account = (await page.getByRole("region", { name: "Now" }).getByRole("link").first().innerText()).trim();
         assert.match(account, /^\d+$/);
         await page.goto(`/charge/sessions?account=${account}`);
         await page.locator("[data-row-link]").first().waitFor();
         await page.goto("/charge/sessions/99999-1");
-        await page.getByRole("heading", { name: "No open session has this key" }).waitFor();
+        await page.getByRole("heading", { name: "Session not found" }).waitFor();
       });
 
       await t.test("an account is found by its subscriber, and is topped up once", async () => {
@@ -185,19 +185,19 @@ export function chargeTests() {
         await shows(page, "Account 9");
         await page.getByRole("button", { name: "Top up" }).click();
         await page.getByLabel("Amount in EUR").fill("25.00");
-        await page.getByLabel(/What for/).fill("voucher 4711");
-        await page.getByRole("button", { name: "Go on" }).click();
-        await page.getByText("It stands in the ledger for ever").waitFor();
-        await page.getByRole("button", { name: "Do it" }).click();
+        await page.getByLabel(/^Reason/).fill("voucher 4711");
+        await page.getByRole("button", { name: "Continue" }).click();
+        await page.getByText("The ledger entry cannot be deleted").waitFor();
+        await page.getByRole("button", { name: "Confirm" }).click();
         await page.getByRole("region", { name: "Ledger" }).getByText("voucher 4711 (you)").waitFor();
         await page.getByRole("region", { name: "Ledger" }).getByText("+25.00 EUR").waitFor();
-        await page.getByRole("button", { name: "Give a bundle" }).click();
-        await page.getByRole("button", { name: "Go on" }).click();
-        await page.getByRole("button", { name: "Give it" }).click();
+        await page.getByRole("button", { name: "Add a bundle" }).click();
+        await page.getByRole("button", { name: "Continue" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Add the bundle" }).click();
         await page.getByRole("region", { name: "Ledger" }).getByText("Bundle bought").waitFor();
         await page.getByRole("region", { name: "Bundles and limits" }).getByText("gift").waitFor();
         await page.goto("/charge/accounts/77777");
-        await page.getByRole("heading", { name: "There is no such account" }).waitFor();
+        await page.getByRole("heading", { name: "Account not found" }).waitFor();
       });
 
       await t.test("clients are shown with their watchdog", async () => {
@@ -211,34 +211,34 @@ export function chargeTests() {
         await page.goto("/charge/tariffs/standard");
         const text = page.getByRole("textbox", { name: "Text of the plan" });
         await text.fill(PLAN.replace('price = "0.01"', 'price = "0.05"'));
-        await page.getByRole("group", { name: "Lines that differ" }).getByText('price = "0.05"').waitFor();
+        await page.getByRole("group", { name: "Changed lines" }).getByText('price = "0.05"').waitFor();
         await page.getByRole("combobox", { name: "Usage of" }).selectOption({ label: "Today" });
-        await page.getByRole("button", { name: "Try it out" }).click();
+        await page.getByRole("button", { name: "Replay usage" }).click();
         await page.getByText(/would have paid more/).waitFor({ timeout: 60_000 });
         if (process.env.UPDATE_SCREENSHOTS) {
-          await page.getByRole("region", { name: "Try it out" }).scrollIntoViewIfNeeded();
+          await page.getByRole("region", { name: "Replay usage" }).scrollIntoViewIfNeeded();
           await keep(page, "charge-tariffs-light");
         }
         await page.getByRole("button", { name: "Put live" }).click();
         await page.getByRole("button", { name: "Put it live" }).click();
         await page.getByText(/^version 2, since entry/).waitFor();
-        await page.getByRole("combobox", { name: /former version/ }).selectOption({ index: 1 });
-        await page.getByText("What changed since the version of").waitFor();
+        await page.getByRole("combobox", { name: /previous version/ }).selectOption({ index: 1 });
+        await page.getByText("Changes since the version of").waitFor();
       });
 
       let compared = "";
       await t.test("a bill is dropped, compared with the wire, and each difference leads to its call", async () => {
         const calls = await captured(world);
         await page.goto("/charge/bill");
-        await page.getByRole("heading", { name: "Calls that were captured, beside" }).waitFor();
+        await page.getByRole("heading", { name: "Compare captured calls with" }).waitFor();
         await page.getByRole("button", { name: "a bill", exact: true }).click();
         await page.getByRole("button", { name: "Compare", exact: true }).click();
-        await page.getByText("Bring the bill first.").waitFor();
+        await page.getByText("Choose the bill first.").waitFor();
         const columns = page.getByRole("group", { name: "Columns of the bill" });
         await page.getByLabel("The bill", { exact: true }).setInputFiles({ name: "carrier.csv", mimeType: "text/csv", buffer: Buffer.from(billOf(calls)) });
-        assert.equal(await columns.getByLabel("Who called").inputValue(), "A-Number");
-        assert.equal(await columns.getByLabel("What is asked for it").inputValue(), "Charge");
-        await page.getByLabel("Time zone of its times").selectOption("UTC");
+        assert.equal(await columns.getByLabel("Caller").inputValue(), "A-Number");
+        assert.equal(await columns.getByLabel("Amount").inputValue(), "Charge");
+        await page.getByLabel("Time zone").selectOption("UTC");
         await page.getByRole("button", { name: "Compare", exact: true }).click();
         await page.waitForURL(/\/charge\/bill\/[0-9a-f]{32}$/);
         await page.getByRole("heading", { name: "4 differences" }).waitFor({ timeout: 60_000 });
@@ -264,7 +264,7 @@ export function chargeTests() {
         await page.keyboard.press("j");
         await page.keyboard.press("Enter");
         await page.getByRole("region", { name: "Verdict" }).waitFor();
-        const charged = page.getByRole("region", { name: "Charged online" });
+        const charged = page.getByRole("region", { name: "Online charges" });
         assert.equal(await charged.count(), 0, "nothing was charged for it");
         // What a node would have charged: clients of the load program call nobody.
         await page.route("**/api/v1/calls/*/charges", (route) => route.fulfill({ json: { charges: [CHARGE], stopped: false } }));
@@ -278,21 +278,21 @@ export function chargeTests() {
         await page.getByRole("button", { name: /^In dispute/ }).click();
         await page.waitForURL(/order=most/);
         await page.getByRole("link", { name: "Change and compare again" }).click();
-        await page.getByText("as it was brought before").waitFor();
-        await page.getByText("Which calls, and what counts as the same").click();
-        await page.getByLabel("Lengths may be apart, seconds").fill("600");
+        await page.getByText("uploaded before").waitFor();
+        await page.getByText("Filter and tolerances").click();
+        await page.getByLabel("Maximum difference of durations, seconds").fill("600");
         await page.getByRole("button", { name: "Compare", exact: true }).click();
         await page.getByRole("heading", { name: "2 differences" }).waitFor({ timeout: 60_000 });
         await page.goto("/charge/bill");
         await page.getByRole("region", { name: "Comparisons" }).getByText("2 differences").waitFor();
         await page.goto("/charge/bill/00000000000000000000000000000000");
-        await page.getByRole("heading", { name: "There is no such comparison" }).waitFor();
+        await page.getByRole("heading", { name: "Comparison not found" }).waitFor();
       });
 
       await t.test("what was charged online beside the wire, where there is nothing", async () => {
         await page.goto("/charge/bill?from=2020-01-01T00:00:00.000Z&to=2020-01-02T00:00:00.000Z");
         await page.getByRole("button", { name: "Compare", exact: true }).click();
-        await page.getByRole("heading", { name: "Nothing was charged for calls in that time" }).waitFor({ timeout: 60_000 });
+        await page.getByRole("heading", { name: "No charges for calls in this time range" }).waitFor({ timeout: 60_000 });
         await page.getByText("choose another range").waitFor();
       });
 
@@ -310,9 +310,9 @@ export function chargeTests() {
         assert.ok(sums.priced > 0 && sums.no_rule > 0 && sums.nobody_pays > 0, told.stdout + told.stderr);
         await page.goto("/charge");
         await page.getByRole("link", { name: "Rated calls" }).click();
-        await page.getByRole("heading", { name: "What calls that were captured cost" }).waitFor();
+        await page.getByRole("heading", { name: "Cost of captured calls" }).waitFor();
         await page.goto(`/charge/rated?from=${span[0]}&to=${span[1]}`);
-        await page.getByRole("button", { name: "Rate the calls" }).click();
+        await page.getByRole("button", { name: "Rate calls" }).click();
         await page.waitForURL(/\/charge\/rated\/[0-9a-f]{32}$/);
         rated = new URL(page.url()).pathname;
         const cost = sums.accounts.reduce((/** @type {number} */ all, /** @type {{ money: number }} */ one) => all + one.money, 0) / 100;
@@ -325,7 +325,7 @@ export function chargeTests() {
         await totals.getByRole("button", { name: "Account" }).click();
         await totals.getByRole("link", { name: /^10\d\d$/ }).first().waitFor();
         // What has no rule, by an address of its own, and as files.
-        await page.getByRole("region", { name: "What came of it" }).getByRole("link", { name: "No rule" }).click();
+        await page.getByRole("region", { name: "Result" }).getByRole("link", { name: "No rule" }).click();
         await page.waitForURL(/outcome=no-rule/);
         const calls = page.getByRole("region", { name: "Calls" });
         const count = `${sums.no_rule} call${sums.no_rule === 1 ? "" : "s"}`;
@@ -338,23 +338,23 @@ export function chargeTests() {
         await page.keyboard.press("j");
         await page.keyboard.press("Enter");
         await page.getByRole("region", { name: "Verdict" }).waitFor();
-        // By a text in place of the plan: only those under it, dearer.
+        // By a text in place of the plan: only accounts with it, dearer.
         await page.goto(rated);
         await page.getByRole("link", { name: "Change and rate again" }).click();
-        await page.getByLabel("By which plans").selectOption({ label: "a text in place of its plan" });
+        await page.getByLabel("Plans").selectOption({ label: "edited plan text" });
         await page.getByRole("textbox", { name: "Text of the plan" }).fill(voice.plan.replace('price = "7"', 'price = "14"'));
-        await page.getByRole("button", { name: "Rate the calls" }).click();
+        await page.getByRole("button", { name: "Rate calls" }).click();
         await page.getByRole("heading", { name: `${(2 * cost).toFixed(2)} EUR` }).waitFor({ timeout: 60_000 });
-        await page.getByText("By a text that does not hold").waitFor();
+        await page.getByText("By a plan text that is not live").waitFor();
         // Where there is nothing, it says why; what is wrong is told at once.
         await page.goto("/charge/rated?from=2020-01-01T00:00:00.000Z&to=2020-01-02T00:00:00.000Z");
-        await page.getByRole("button", { name: "Rate the calls" }).click();
-        await page.getByRole("heading", { name: "There is no call to rate" }).waitFor({ timeout: 60_000 });
-        await page.getByText("The store has no call that began then: choose another time.").waitFor();
+        await page.getByRole("button", { name: "Rate calls" }).click();
+        await page.getByRole("heading", { name: "No calls to rate" }).waitFor({ timeout: 60_000 });
+        await page.getByText("The store has no call in this time range: choose another time.").waitFor();
         await page.goto("/charge/rated");
         await page.getByRole("region", { name: "Ratings" }).getByText("no call", { exact: true }).waitFor();
         await page.goto("/charge/rated/00000000000000000000000000000000");
-        await page.getByRole("heading", { name: "There is no such rating" }).waitFor();
+        await page.getByRole("heading", { name: "Rating not found" }).waitFor();
       });
 
       await t.test("records that are sent on are told, and fit a phone, light and dark", async () => {
@@ -367,8 +367,8 @@ export function chargeTests() {
           await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
           await page.setViewportSize({ width: 1440, height: 900 });
           await page.goto("/charge");
-          const sent = page.getByRole("region", { name: "Records sent on" });
-          await sent.getByText("1 of 2 charging gateways answer").waitFor();
+          const sent = page.getByRole("region", { name: "Record export" });
+          await sent.getByText("1 of 2 charging gateways up").waitFor();
           await sent.getByText("5,180 packets").waitFor();
           await sent.getByText("trunkline charge refused").waitFor();
           assert.equal(await sent.getByRole("listitem").count(), 2);
@@ -424,8 +424,8 @@ export function chargeTests() {
           await page.locator("[data-row-link]").first().waitFor();
           await page.locator("[data-row-link]").last().click();
           await page.getByRole("button", { name: "End the session" }).click({ timeout: 4000 });
-          await page.getByRole("button", { name: "End it" }).click({ timeout: 4000 });
-          await page.getByText("The client is asked to end the session.").waitFor({ timeout: 4000 });
+          await page.getByRole("dialog").getByRole("button", { name: "End the session" }).click({ timeout: 4000 });
+          await page.getByText("The node asked the client to end the session.").waitFor({ timeout: 4000 });
           return true;
         };
         let ended = false;

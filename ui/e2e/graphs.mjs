@@ -15,7 +15,7 @@ export function graphTests(world) {
     const { page, context, faults } = await signedIn(world);
     await page.goto("/graphs");
     await shows(page, "Graphs");
-    await page.getByRole("heading", { name: "No graphs are made here" }).waitFor();
+    await page.getByRole("heading", { name: "Polling is off" }).waitFor();
     await page.getByText("trunkline graph add NAME ADDRESS").waitFor();
     assert.equal(await page.getByRole("button", { name: "Add a device" }).count(), 0);
     assert.deepEqual(faults, []);
@@ -56,7 +56,7 @@ async function previews(page) {
     return links.length === 5 && links.every((a) => /^core-0 .*Traffic$/.test(a.textContent ?? ""));
   });
   await search.fill("nothing-is-called-so");
-  await page.getByRole("heading", { name: "No graph has these words in its title" }).waitFor();
+  await page.getByRole("heading", { name: "No graphs match" }).waitFor();
   await search.fill("");
   const trees = page.getByRole("navigation", { name: "Trees of graphs" });
   await trees.getByRole("button", { name: "Open Core and routers" }).click();
@@ -100,7 +100,7 @@ async function arranged(page) {
   await trees.getByRole("button", { name: "Open South" }).click();
   await trees.getByRole("button", { name: "Arrange access-5" }).click();
   await dialog.getByLabel("Folder", { exact: true }).selectOption({ label: "North" });
-  await dialog.getByRole("button", { name: "Move there" }).click();
+  await dialog.getByRole("button", { name: "Move" }).click();
   await gone();
   await trees.getByRole("button", { name: "Arrange North" }).click();
   await dialog.getByLabel("Name", { exact: true }).fill("Far north");
@@ -116,10 +116,10 @@ async function arranged(page) {
   await trees.getByRole("button", { name: "Arrange Mine" }).waitFor({ state: "detached" });
 
   await page.goto('/graphs?q="core-0 - Gi1" traffic');
-  await page.getByRole("button", { name: "One graph of these" }).click();
+  await page.getByRole("button", { name: "Combine these graphs" }).click();
   await dialog.getByLabel("Title").fill("All of the core");
-  await dialog.getByLabel("How they become one").selectOption({ label: "Traffic of several interfaces together" });
-  await dialog.getByRole("button", { name: "Make the graph" }).click();
+  await dialog.getByLabel("Template").selectOption({ label: "Traffic of several interfaces together" });
+  await dialog.getByRole("button", { name: "Create the graph" }).click();
   await gone();
   await page.getByRole("searchbox", { name: "Search graphs" }).fill("all of the core");
   await page.getByRole("link", { name: "All of the core" }).click();
@@ -149,10 +149,10 @@ async function oneGraph(page) {
   // A year is there from the first minute on.
   await page.keyboard.press("5");
   await page.waitForURL(/from=now-365d/);
-  await page.getByText(/a row is of (21600|43200) s/).waitFor();
+  await page.getByText(/resolution (21600|43200) s/).waitFor();
   assert.match(await mean(), /bit\/s$/);
   await page.keyboard.press("2");
-  await page.getByText(/a row is of (60|120|300) s/).waitFor();
+  await page.getByText(/resolution (60|120|300) s/).waitFor();
   assert.match(await legend.getByRole("row", { name: /^Total in/ }).getByRole("cell").nth(1).innerText(), /\d [kMGTP]?B$/);
 
   const box = await plot.boundingBox();
@@ -180,15 +180,15 @@ async function oneGraph(page) {
   const wider = await drawn((hours) => hours > zoomed * 0.75, () => page.keyboard.press("-"));
   assert.ok(Math.abs(wider - zoomed) < 0.2, `${wider} of ${zoomed}`);
 
-  await page.getByLabel("Compared with").selectOption({ label: "with a week before" });
-  await legend.getByRole("row", { name: /In \(a week before\)/ }).getByText(/bit\/s/).first().waitFor();
+  await page.getByLabel("Compare with").selectOption({ label: "with 1 week earlier" });
+  await legend.getByRole("row", { name: /In \(1 week earlier\)/ }).getByText(/bit\/s/).first().waitFor();
   const told = [true, false].map((isBefore) =>
     page.waitForResponse((answer) => {
       const { pathname, searchParams } = new URL(answer.url());
       return pathname.endsWith("/graphs/pictures") && searchParams.get("function") === "max" && searchParams.has("shift") === isBefore;
     }),
   );
-  await page.getByLabel("How values become one").selectOption({ label: "greatest values" });
+  await page.getByLabel("Aggregation").selectOption({ label: "maximum" });
   await page.waitForURL(/of=max/);
   await Promise.all(told);
   const csv = (await file(page, "CSV")).toString();
@@ -222,14 +222,14 @@ async function realTime(page) {
     throw new Error("nothing comes any more", { cause });
   });
   assert.equal(await page.getByRole("link", { name: "Download as CSV" }).count(), 0, "what is not kept is no file");
-  await page.getByLabel("How often it is read").selectOption({ label: "every 5 s" });
+  await page.getByLabel("Polling interval").selectOption({ label: "every 5 s" });
   await page.waitForURL(/live=5/);
   // A link leads to it, and a key away from it.
   await page.reload();
-  await page.getByText(/^a row is of 5 s$/).waitFor();
+  await page.getByText(/^resolution 5 s$/).waitFor();
   await page.keyboard.press("r");
   await page.waitForURL((url) => !url.searchParams.has("live"));
-  await page.getByText(/a row is of (60|120|300) s/).waitFor();
+  await page.getByText(/resolution (60|120|300) s/).waitFor();
 }
 
 /**
@@ -254,10 +254,10 @@ async function deepLink(world, page, graph) {
   assert.ok(href.startsWith(`${world.base}${graph}?`), href);
   await page.goto("/graphs");
   await page.goto(href);
-  await page.getByText("(a week before)").first().waitFor();
+  await page.getByText("(1 week earlier)").first().waitFor();
   assert.equal(await legend(), seen);
-  assert.equal(await page.getByLabel("Compared with").inputValue(), String(7 * 86_400));
-  assert.equal(await page.getByLabel("How values become one").inputValue(), "max");
+  assert.equal(await page.getByLabel("Compare with").inputValue(), String(7 * 86_400));
+  assert.equal(await page.getByLabel("Aggregation").inputValue(), "max");
 }
 
 /**
@@ -273,25 +273,25 @@ async function devices(page) {
   await dialog.getByLabel("Address or host name").fill("127.0.0.1");
   await dialog.getByLabel("Port").fill("9");
   await dialog.getByLabel("Credential").selectOption({ label: "a new one …" });
-  await dialog.getByLabel("Its name").fill("lab");
+  await dialog.getByLabel("Name of the credential").fill("lab");
   await dialog.getByRole("textbox", { name: "Community" }).fill("not-to-be-seen");
   await dialog.getByRole("button", { name: "Add the device" }).click();
   await dialog.waitFor({ state: "detached" });
   await page.getByRole("searchbox", { name: "Search devices" }).fill("own-1");
   await page.getByRole("link", { name: "own-1" }).click();
   await shows(page, "own-1");
-  await page.getByRole("heading", { name: "It has no graphs yet" }).waitFor();
+  await page.getByRole("heading", { name: "No graphs yet" }).waitFor();
   await page.getByText("v2c, port 9, lab").waitFor();
   assert.ok(!(await page.content()).includes("not-to-be-seen"));
-  await page.getByRole("button", { name: "Do not poll" }).click();
+  await page.getByRole("button", { name: "Pause polling" }).click();
   await page.getByText("not polled").waitFor();
-  await page.getByRole("button", { name: "Poll it again" }).click();
-  await page.getByRole("button", { name: "Do not poll" }).waitFor();
+  await page.getByRole("button", { name: "Resume polling" }).click();
+  await page.getByRole("button", { name: "Pause polling" }).waitFor();
   await page.getByRole("button", { name: "Remove", exact: true }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Remove the device" }).click();
   await shows(page, "Graphs");
   await page.getByRole("searchbox", { name: "Search devices" }).fill("own-1");
-  await page.getByRole("heading", { name: "No device is like that" }).waitFor();
+  await page.getByRole("heading", { name: "No devices match" }).waitFor();
 }
 
 /** @param {import("playwright-core").Page} page */
@@ -313,9 +313,9 @@ async function report(page) {
  */
 async function viewer(world, page) {
   await page.goto("/settings/users");
-  await page.getByLabel("Name to sign in with").fill("vera");
+  await page.getByLabel("User name").fill("vera");
   await page.getByRole("button", { name: "Add the user" }).click();
-  const handed = await page.getByRole("dialog", { name: "A link for vera" }).innerText();
+  const handed = await page.getByRole("dialog", { name: "Link for vera" }).innerText();
   await page.keyboard.press("Escape");
   const { page: tab, context, faults } = await fresh(world);
   await tab.goto(/\/link#\S+/.exec(handed)?.[0] ?? "/");
@@ -324,7 +324,7 @@ async function viewer(world, page) {
   await shows(tab, "Now");
   await tab.goto('/graphs?q="core-0 - Gi1" traffic');
   await tab.locator(".graphs-preview > a").first().waitFor();
-  for (const name of [/^Add a device$/, /^Arrange /, /^Add a tree$/, /^One graph of these$/]) assert.equal(await tab.getByRole("button", { name }).count(), 0, `${name}`);
+  for (const name of [/^Add a device$/, /^Arrange /, /^Add a tree$/, /^Combine these graphs$/]) assert.equal(await tab.getByRole("button", { name }).count(), 0, `${name}`);
   await tab.locator(".graphs-preview > a").first().click();
   await shows(tab, /^core-0/);
   assert.equal(await tab.getByRole("button", { name: "Remove" }).count(), 0);

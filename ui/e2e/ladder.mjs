@@ -13,13 +13,13 @@ export function ladderTests(world) {
     const { page, context, faults } = await signedIn(world);
     await page.goto("/settings/aliases");
     await page.getByRole("textbox").fill(BUSY_ALIASES.map(({ network, name }) => `${network}, ${name}`).join("\n"));
-    await page.getByRole("button", { name: "Keep them" }).click();
+    await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("cell", { name: "Carrier gateway" }).waitFor();
     await page.goto(`/calls/${encodeURIComponent(BUSY_CALL_ID)}`);
     const ladder = page.getByRole("region", { name: "Ladder" });
     await ladder.getByText("60 messages").waitFor();
     for (const { name } of BUSY_ALIASES) await ladder.getByText(name).first().waitFor();
-    assert.equal(await page.getByRole("region", { name: "Figures of the streams" }).getByRole("columnheader").count(), 5);
+    assert.equal(await page.getByRole("region", { name: "Stream statistics" }).getByRole("columnheader").count(), 5);
     // Nothing to scroll within the ladder, and the ladder is no higher than the window.
     const scroller = ladder.locator(".ladder-scroll");
     const [inner, seen] = await scroller.evaluate((/** @type {HTMLElement} */ box) => [box.scrollHeight, box.clientHeight]);
@@ -44,7 +44,7 @@ export function ladderTests(world) {
     // 45 to 63 ms from 24 s to 34 s of the call, else half a millisecond.
     assert.ok(delays("0x1a2b0004").some((one) => one.delay_mean_ms > 45 && one.delay_max_ms <= 64), JSON.stringify(delays("0x1a2b0004")));
     assert.ok(delays("0x1a2b0003").every((one) => one.delay_max_ms < 1), JSON.stringify(delays("0x1a2b0003")));
-    const plot = page.getByRole("img", { name: /^Delay beyond the fastest packet/ });
+    const plot = page.getByRole("img", { name: /^Delay above the fastest packet/ });
     assert.match((await plot.getAttribute("aria-label")) ?? "", /4\. .*: \d.* ms to 5\d ms, up to 6\d ms/);
     await context.close();
   });

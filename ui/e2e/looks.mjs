@@ -172,7 +172,7 @@ export function liveTests() {
       const { page, context } = await fresh(world);
       await page.goto(world.link);
       await page.getByRole("heading", { level: 1, name: "Now" }).waitFor();
-      await page.getByText("Calls begin").waitFor();
+      await page.getByText("New calls per second").waitFor();
       await settle(page, "/");
       await cacheOfDemo(page);
       await graphsOfDemo(world, page);
@@ -201,8 +201,8 @@ async function livePictures(page) {
   }
   await settle(page, '/graphs?q="core-0 - Gi1/2" traffic');
   await page.locator(".graphs-preview > a").click();
-  await page.getByLabel("Compared with").selectOption({ label: "with a week before" });
-  await page.getByText("(a week before)").first().waitFor();
+  await page.getByLabel("Compare with").selectOption({ label: "with 1 week earlier" });
+  await page.getByText("(1 week earlier)").first().waitFor();
   await page.waitForTimeout(1000);
   await keep(page, "graph-light");
 }

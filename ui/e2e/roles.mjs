@@ -13,9 +13,9 @@ export function roleTests(world) {
     const { calls } = await api(admin.page, "/calls?from=2000-01-01T00:00:00Z&limit=1");
     const [known] = calls;
     await admin.page.goto("/settings/users");
-    await admin.page.getByLabel("Name to sign in with").fill("vera");
+    await admin.page.getByLabel("User name").fill("vera");
     await admin.page.getByRole("button", { name: "Add the user" }).click();
-    const handed = await admin.page.getByRole("dialog", { name: "A link for vera" }).innerText();
+    const handed = await admin.page.getByRole("dialog", { name: "Link for vera" }).innerText();
     const token = /\/link#(\S+)/.exec(handed)?.[1];
     assert.ok(token, `a link is shown: ${handed}`);
     await admin.context.close();
@@ -32,11 +32,11 @@ export function roleTests(world) {
     assert.ok(!text.includes(known.from), `${known.from} does not show`);
     await tab.goto(`/calls/${known.id}`);
     await tab.getByRole("listbox", { name: "Messages of the call" }).getByRole("option").first().click();
-    await tab.getByText("Your role does not see raw messages").waitFor();
+    await tab.getByText("Your role may not read raw messages").waitFor();
     const refused = await tab.request.get(`/api/v1/calls/${known.id}/messages`);
     assert.equal(refused.status(), 403);
     await tab.goto("/settings/users");
-    await tab.getByText("There is no such part").waitFor();
+    await tab.getByText("Settings page not found").waitFor();
     assert.deepEqual(faults, []);
     await context.close();
 
@@ -55,10 +55,10 @@ export function roleTests(world) {
   test("an administrator adds a user and names an address", async () => {
     const { page: tab, context, faults } = await signedIn(world);
     await tab.goto("/settings/users");
-    await tab.getByLabel("Name to sign in with").fill("nils");
+    await tab.getByLabel("User name").fill("nils");
     await tab.getByRole("radio", { name: /^support/ }).check();
     await tab.getByRole("button", { name: "Add the user" }).click();
-    const dialog = tab.getByRole("dialog", { name: "A link for nils" });
+    const dialog = tab.getByRole("dialog", { name: "Link for nils" });
     await dialog.waitFor();
     assert.match(await dialog.innerText(), /\/link#/);
     await tab.keyboard.press("Escape");
@@ -67,7 +67,7 @@ export function roleTests(world) {
 
     await tab.goto("/settings/aliases");
     await tab.getByRole("textbox").fill("192.0.2.10, SBC London");
-    await tab.getByRole("button", { name: "Keep them" }).click();
+    await tab.getByRole("button", { name: "Save" }).click();
     await tab.getByRole("cell", { name: "SBC London" }).waitFor();
     await tab.goto("/settings/audit");
     await tab.getByRole("cell", { name: "nils", exact: true }).first().waitFor();
@@ -81,22 +81,22 @@ export function roleTests(world) {
     const refused = [];
     tab.on("response", (answer) => answer.status() >= 400 && refused.push(`${answer.status()} ${new URL(answer.url()).pathname}`));
     await tab.goto("/settings/graph-rights");
-    await tab.getByText("There are no rules yet.").waitFor();
-    await tab.getByLabel("What no rule speaks about").selectOption("nothing");
-    await tab.getByRole("combobox", { name: /^About/ }).selectOption("device-name");
+    await tab.getByText("No rules yet.").waitFor();
+    await tab.getByLabel("Without a matching rule").selectOption("nothing");
+    await tab.getByRole("combobox", { name: /^Applies to/ }).selectOption("device-name");
     await tab.getByLabel(/^Device: /).fill("edge-*");
     await tab.getByRole("button", { name: "Add the rule" }).click();
     const row = tab.getByRole("row", { name: /allow devices by name edge-\*/ });
     await row.waitFor();
-    // No device is polled here.
-    await tab.getByRole("region", { name: "What is seen" }).getByText("It cannot be told at present: No poller of graphs serves here.").waitFor();
+    // No devices are polled.
+    await tab.getByRole("region", { name: "Preview" }).getByText("The preview is not available now: The graph poller is not running.").waitFor();
     await tab.reload();
-    assert.equal(await tab.getByLabel("What no rule speaks about").inputValue(), "nothing");
+    assert.equal(await tab.getByLabel("Without a matching rule").inputValue(), "nothing");
     const { rights } = await api(tab, "/graphs/rights");
     assert.deepEqual(rights[0].rules.map((/** @type {any} */ rule) => [rule.allow, rule.kind, rule.value]), [[true, "device-name", "edge-*"]]);
     await row.getByRole("button", { name: "Delete allow device-name edge-*" }).click();
-    await tab.getByText("There are no rules yet.").waitFor();
-    await tab.getByLabel("What no rule speaks about").selectOption("everything");
+    await tab.getByText("No rules yet.").waitFor();
+    await tab.getByLabel("Without a matching rule").selectOption("everything");
     await tab.goto("/settings/audit");
     await tab.getByText("role viewer: allow device-name edge-*", { exact: true }).first().waitFor();
     // The browser tells of each answer that says so, and there is nothing else to tell.

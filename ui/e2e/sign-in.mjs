@@ -59,7 +59,7 @@ export function providerTests() {
       await tab.reload();
       await shows(tab, "Registrations");
       await tab.goto("/settings/account");
-      await tab.getByRole("heading", { name: "Where you are signed in" }).waitFor();
+      await tab.getByRole("heading", { name: "Your sessions" }).waitFor();
       await tab.getByText("this one").waitFor();
 
       // Another browser of the same person, and an end to it from here.
@@ -70,7 +70,7 @@ export function providerTests() {
       await shows(other.page, "Now");
       await tab.reload();
       await tab.getByRole("button", { name: /^Sign out .* at 127\.0\.0\.1$/ }).click();
-      await tab.getByText("Signed out there").waitFor();
+      await tab.getByText("Session signed out").waitFor();
       await other.page.goto("/calls");
       await other.page.getByRole("heading", { name: "Sign in to Trunkline" }).waitFor();
       await other.context.close();

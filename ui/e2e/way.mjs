@@ -15,7 +15,7 @@ export function wayTests() {
       const state = await context.storageState();
       await t.test("the call names what was dropped first, and why each place is on its way", async () => {
         await settle(page, `/calls/${world.call}`);
-        const way = page.getByRole("region", { name: "On its way" });
+        const way = page.getByRole("region", { name: "Network path" });
         const first = way.getByRole("listitem").first();
         assert.match((await first.innerText()).trim(), /^[0-9,]+ discards out on dist-1\.farm\.example Gi1\/1 in the call's minutes$/);
         await way.getByText("is in its ARP table").first().waitFor();
@@ -25,13 +25,13 @@ export function wayTests() {
         assert.equal(await lane.locator(".graph-moment").count(), 2);
         assert.equal(await lane.locator(".graph-series path").count() > 0, true);
       });
-      await t.test("the map leads to devices, their graphs and neighbours that are not polled", async () => {
+      await t.test("the map leads to devices, their graphs and neighbours not polled", async () => {
         await settle(page, "/graphs/map");
         await page.locator(".map-node", { hasText: "dist-1.farm.example" }).click();
         const side = page.getByRole("region", { name: "About dist-1.farm.example" });
         await side.getByRole("link", { name: "Traffic" }).first().waitFor();
         await side.getByRole("button", { name: "core-0.farm.example" }).click();
-        await page.getByRole("region", { name: "About core-0.farm.example" }).getByText("told by this side alone").first().waitFor();
+        await page.getByRole("region", { name: "About core-0.farm.example" }).getByText("reported by this side only").first().waitFor();
         await page.locator(".map-node.stranger").first().click();
         await page.getByRole("button", { name: "Add this device" }).click();
         assert.match(await page.getByRole("textbox", { name: "Address or host name" }).inputValue(), /^127\.64\.0\./);
@@ -45,19 +45,19 @@ export function wayTests() {
       await t.test("who is behind whom is learnt from the map, and told of one device", async () => {
         await settle(page, "/graphs/map");
         await page.locator(".map-node", { hasText: "core-0.farm.example" }).click();
-        await page.getByRole("button", { name: "Devices are reached from here" }).click();
-        const window = page.getByRole("dialog", { name: "Who is behind whom" });
-        await window.getByText("dist-1.farm.example behind core-0.farm.example").waitFor();
+        await page.getByRole("button", { name: "Set dependencies from here" }).click();
+        const window = page.getByRole("dialog", { name: "Dependencies" });
+        await window.getByText("dist-1.farm.example via core-0.farm.example").waitFor();
         await keepPicture(page, "behind-learn");
         await window.getByRole("button", { name: "Save" }).click();
-        await page.getByText("Who is behind whom is told, from core-0.farm.example outwards.").waitFor();
+        await page.getByText("Saved the dependencies of devices, seen from core-0.farm.example.").waitFor();
         await page.locator(".map-node", { hasText: "dist-1.farm.example" }).click();
         await page.getByRole("link", { name: "Open the device" }).click();
         const about = page.getByRole("region", { name: "About the device" });
         await about.getByText("core-0.farm.example").waitFor();
-        await page.getByRole("button", { name: "The way to it" }).click();
-        const way = page.getByRole("dialog", { name: "The way to dist-1.farm.example" });
-        await way.getByRole("button", { name: "core-0.farm.example is not on the way" }).click();
+        await page.getByRole("button", { name: "Upstream devices" }).click();
+        const way = page.getByRole("dialog", { name: "Upstream devices of dist-1.farm.example" });
+        await way.getByRole("button", { name: "Remove core-0.farm.example" }).click();
         await way.getByRole("searchbox").fill("dist-2");
         await keepPicture(page, "behind-one");
         await way.getByRole("button", { name: "dist-2.farm.example" }).click();

@@ -9,6 +9,7 @@ import { PAGES } from "./pages";
 import { Head } from "./parts/head";
 import { Icon } from "./parts/icon";
 import { knownKeys, listenForKeys, useKeys, type Key } from "./parts/keys";
+import { Popover } from "./parts/popover";
 import { Empty, Loading, Trouble } from "./parts/states";
 import { toastError, Toasts } from "./parts/toast";
 import { setTheme, theme } from "./prefs";
@@ -80,9 +81,9 @@ function inPlace(Page: Component): Component {
 function Lost(): JSX.Element {
   return (
     <>
-      <Head title="There is no such page" />
-      <Empty icon="warn" title="Nothing is at this address">
-        It may be mistyped, or a newer Trunkline made the link. <A href="/">See what happens now</A>.
+      <Head title="Page not found" />
+      <Empty icon="warn" title="Page not found">
+        Check the address: it may be mistyped, or the link is from a newer version. <A href="/">Go to Now</A>.
       </Empty>
     </>
   );
@@ -97,8 +98,8 @@ function Frame(props: RouteSectionProps): JSX.Element {
   const shown = PAGES.filter((page) => page.icon && (!page.needs || may(page.needs)));
   useKeys([
     ...shown.filter((page) => page.key).map((page) => ({ keys: `g ${page.key}`, what: `Go to ${page.name}`, run: () => navigate(page.path.replace(/\/:.*$/, "")) })),
-    { keys: "?", what: "Show the keys", run: () => setHelp(true) },
-    { keys: ":", what: "Go to, find a call, change (also Ctrl-K)", run: () => setPalette(true) },
+    { keys: "?", what: "Show keyboard shortcuts", run: () => setHelp(true) },
+    { keys: ":", what: "Open the command palette (also Ctrl-K)", run: () => setPalette(true) },
   ]);
   // Ctrl-K works in fields, too, but not over a window that asks something.
   const byControl = (event: KeyboardEvent): void => {
@@ -145,10 +146,7 @@ function Frame(props: RouteSectionProps): JSX.Element {
         <div class="rail-foot">
           <FeedSign />
           <ThemeButton />
-          <button class="rail-button" onClick={() => void signOut().catch(toastError)} title={`Sign out ${session()?.user?.name ?? ""}`}>
-            <Icon name="out" />
-            <span class="clip">{session()?.user?.display_name || session()?.user?.name}</span>
-          </button>
+          <AccountMenu />
         </div>
       </nav>
       <main id="page" tabindex="-1">
@@ -207,7 +205,7 @@ function FeedSign(): JSX.Element {
           <span class="warn-ink">
             <Icon name="warn" />
           </span>
-          <span>No contact</span>
+          <span>Disconnected</span>
         </Match>
       </Switch>
     </A>
@@ -216,12 +214,41 @@ function FeedSign(): JSX.Element {
 
 function ThemeButton(): JSX.Element {
   const next = { system: "light", light: "dark", dark: "system" } as const;
-  const names = { system: "As the system", light: "Light", dark: "Dark" };
+  const names = { system: "Theme: system", light: "Theme: light", dark: "Theme: dark" };
   return (
-    <button class="rail-button" onClick={() => setTheme(next[theme()])} title="Change the appearance">
+    <button class="rail-button" onClick={() => setTheme(next[theme()])} title="Change the theme">
       <Icon name="sun" />
       <span>{names[theme()]}</span>
     </button>
+  );
+}
+
+function AccountMenu(): JSX.Element {
+  const name = (): string => session()?.user?.display_name || session()?.user?.name || "";
+  return (
+    <Popover
+      menu
+      buttonClass="rail-button"
+      label={`Account of ${name()}`}
+      title={name()}
+      button={
+        <>
+          <Icon name="registrations" />
+          <span class="clip">{name()}</span>
+        </>
+      }
+    >
+      {(close) => (
+        <>
+          <A class="choice" href="/settings/account" onClick={close}>
+            <Icon name="settings" /> Profile
+          </A>
+          <button class="choice" onClick={() => void signOut().catch(toastError)}>
+            <Icon name="out" /> Sign out
+          </button>
+        </>
+      )}
+    </Popover>
   );
 }
 
@@ -229,8 +256,8 @@ function KeyHelp(props: { close: () => void; keys: readonly Key[] }): JSX.Elemen
   let dialog: HTMLDialogElement | undefined;
   onMount(() => dialog?.showModal());
   return (
-    <dialog ref={dialog} class="keys" aria-label="Keys" onClose={props.close} onClick={(event) => event.target === dialog && props.close()}>
-      <h2>Keys</h2>
+    <dialog ref={dialog} class="keys" aria-label="Keyboard shortcuts" onClose={props.close} onClick={(event) => event.target === dialog && props.close()}>
+      <h2>Keyboard shortcuts</h2>
       <dl>
         <For each={props.keys}>
           {(key) => (

@@ -10,6 +10,6 @@ test("the word goes from the address, and what it means is said", () => {
 test("nobody writes on our page by an address", () => {
   for (const word of ["Your account is locked, call 555", "<b>x</b>", "constructor", "__proto__", ""]) {
     const { text } = taken("/", `?${new URLSearchParams({ "sign-in": word })}`, "");
-    expect(text).toBe("Signing in through the identity provider failed. The log of the program says why.");
+    expect(text).toBe("Single sign-on failed. The program's log has the reason.");
   }
 });

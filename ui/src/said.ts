@@ -4,19 +4,19 @@ import { createSignal } from "solid-js";
 
 /** The words that the program puts into the address, with what they mean. */
 const WORDS: Record<string, string> = {
-  off: "Signing in through an identity provider is not set up here.",
-  "not-private": "Sign in by https, or on the machine itself: here anybody on the way could take your session.",
-  unreachable: "The identity provider cannot be reached. Try again in a while, or sign in by name and password.",
-  provider: "The identity provider's answer does not hold. Tell an administrator: the log of the program says what is wrong with it.",
-  refused: "The identity provider did not let you in. Try again, or tell an administrator: the log of the program says what it said.",
-  "not-begun": "That sign-in took too long, was used already, or began in another browser or by another name of this server. Begin again.",
-  "no-role": "The identity provider knows you, but none of your groups has a role here. Ask an administrator for one.",
-  forbidden: "An administrator locked your account.",
-  conflict: "There is a user of your name already who does not come through the identity provider. Ask an administrator.",
-  "too-many": "Too many attempts from your address. Wait some minutes.",
-  busy: "Too many are signing in at this moment. Try again.",
+  off: "Single sign-on is not configured.",
+  "not-private": "Single sign-on needs https, or a browser on the server itself: over http others could steal your session.",
+  unreachable: "The identity provider cannot be reached. Try again later, or sign in with name and password.",
+  provider: "The identity provider's answer is not valid. Ask an administrator: the program's log has the reason.",
+  refused: "The identity provider refused the sign-in. Try again, or ask an administrator: the program's log has the reason.",
+  "not-begun": "The sign-in expired, was already used, or started in another browser or under another name of this server. Start again.",
+  "no-role": "None of your groups has a role here. Ask an administrator for one.",
+  forbidden: "Your account is locked. Ask an administrator.",
+  conflict: "A local user with your name already exists. Ask an administrator.",
+  "too-many": "Too many attempts from your address. Wait a few minutes.",
+  busy: "Too many sign-ins at this moment. Try again.",
 };
-const OTHERWISE = "Signing in through the identity provider failed. The log of the program says why.";
+const OTHERWISE = "Single sign-on failed. The program's log has the reason.";
 const PARAMETER = "sign-in";
 
 /** The sentence for a word of the address; what is no word of ours is never shown as it is. */

@@ -277,7 +277,7 @@ impl Alerts {
     /// # Errors
     /// [`Fault`]: a channel's files cannot be read, a thread cannot be started; the rules stay what they were.
     pub fn reload(&self, rules: Rules) -> Result<(), Fault> {
-        let ended = || Err(Fault::Channel("*".to_owned(), "the job of alerts has ended".to_owned()));
+        let ended = || Err(Fault::Channel("*".to_owned(), "the alert job has stopped".to_owned()));
         self.ask(|reply| Order::Rules(Box::new(rules), reply)).unwrap_or_else(ended)
     }
 
@@ -298,7 +298,7 @@ impl Alerts {
         let (reply, comes) = sync_channel(1);
         self.orders.send(Order::Test { channel: channel.to_owned(), reply }).ok()?;
         let came = comes.recv_timeout(Duration::from_secs(patience_s) + TEST_PATIENCE);
-        Some(came.unwrap_or_else(|_| Outcomes::Failed("it still waits: those before it were not delivered".to_owned())))
+        Some(came.unwrap_or_else(|_| Outcomes::Failed("it is queued behind undelivered messages".to_owned())))
     }
 
     /// Subjects that a rule follows and how they stand, in the order of their names, those after one.

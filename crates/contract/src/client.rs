@@ -65,9 +65,15 @@ fn refusal(name: &str, fault: &Fault) -> Refusal {
     };
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
-            Refusal::new(Cause::Absent, format!("no {name} serves here"))
+            Refusal::new(Cause::Absent, format!("the {name} is not running"))
         }
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => Refusal::new(Cause::Busy, format!("the {name} does not answer")),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => Refusal::new(
+            Cause::Busy,
+            format!(
+                "the {name} did not answer \
+            in time"
+            ),
+        ),
         ErrorKind::PermissionDenied => {
             Refusal::new(Cause::Foreign, format!("the {name} belongs to another user of this machine"))
         }

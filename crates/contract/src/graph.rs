@@ -12,7 +12,7 @@ pub struct Graphs;
 impl Contract for Graphs {
     type Ask = Ask;
     type Answer = Answer;
-    const NAME: &'static str = "poller of graphs";
+    const NAME: &'static str = "graph poller";
     const VERSION: u64 = crate::fingerprint(SOURCES);
 }
 

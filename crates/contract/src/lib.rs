@@ -26,7 +26,7 @@ pub trait Contract: 'static {
     type Ask: Serialize + DeserializeOwned + Send + 'static;
     /// What is answered.
     type Answer: Serialize + DeserializeOwned + Send + 'static;
-    /// What whoever answers is called in sentences: "poller of graphs".
+    /// What whoever answers is called in sentences: "graph poller".
     const NAME: &'static str;
     /// Changes with the types: two programs with the same version understand each other.
     const VERSION: u64;

@@ -319,7 +319,7 @@ mod tests {
         let path = folder.path().join("socket");
         let _listener = UnixListener::bind(&path).unwrap();
         let client = Client::<Twice<1>>::new(&path, Duration::from_millis(50));
-        assert_eq!(client.call(4).unwrap_err(), Refusal::new(Cause::Busy, "the doubler does not answer"));
+        assert_eq!(client.call(4).unwrap_err(), Refusal::new(Cause::Busy, "the doubler did not answer in time"));
     }
 
     #[test]

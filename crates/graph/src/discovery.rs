@@ -184,7 +184,7 @@ impl Exploration {
         let system = self.columns.values().next().filter(|column| column.is_whole && !column.cells.is_empty());
         let Some(system) = system else {
             return Step::Failed(match end {
-                WalkEnd::Refused(_) => "it does not let us in",
+                WalkEnd::Refused(_) => "it rejected the credential",
                 WalkEnd::Timeout => "it does not answer",
                 _ => "it does not say what it is",
             });

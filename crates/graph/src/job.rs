@@ -248,7 +248,7 @@ impl Graphs {
         let filed = log_of_samples.found().snapshot;
         let waiting = log_of_samples.next() - 1 - filed;
         if waiting > 0 || log_of_samples.found().cut_off {
-            tracing::info!(records = waiting, "graphs: records of the journal are brought into files");
+            tracing::info!(records = waiting, "graphs: writing journal records into files");
         }
         let (to_keeper, keeper_hears) = sync_channel(MESSAGES_MAX);
         let flow = Flow::new(options.journal_octets_max, filed, to_keeper.clone());
@@ -402,7 +402,8 @@ fn open_inventory(folder: &Path, options: &Options) -> Result<(Inventory, Log<Fo
         inventory.give_up_to(log.next() - 1);
         inventory.filled();
         tracing::warn!(
-            "graphs: a repair of the inventory gave up {gone} entries; {left_out} changes in later ones, of things that \
+            "graphs: a repair of the inventory gave up {gone} entries; {left_out} changes in later ones, of things \
+                that \
              only those knew, are left out"
         );
     }

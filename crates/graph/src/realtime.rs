@@ -53,7 +53,7 @@ pub struct OfDevice {
 pub enum NotWatched {
     /// More would be read at once than are to be.
     #[error(
-        "at most {REALTIME_SOURCES_MAX} data sources are read in real time at once: these are {asked}, and there is room for {free}"
+        "at most {REALTIME_SOURCES_MAX} data sources can be read in real time at once: {asked} requested, {free} free"
     )]
     Full {
         /// How many were asked for that are not watched yet.

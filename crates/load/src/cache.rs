@@ -32,7 +32,7 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
 /// Octets of the longest request by UDP: a datagram.
 const UDP_VALUE_OCTETS_MAX: u32 = 65_000;
 
-/// Load a server with gets and sets, and tell how fast and how right it answers
+/// Load a cache server with gets and sets, and measure speed and correctness
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline cache load 127.0.0.1:11211 --fill                      8 connections, closed loop\n  \
@@ -41,63 +41,63 @@ const UDP_VALUE_OCTETS_MAX: u32 = 65_000;
     trunkline cache load unix:/run/cache.sock --verify --zipf 0.99   checks every value that comes\n\n\
     It writes keys k0000000000 and so on. Exit code 3: an error, a wrong value, or a connection that ended.")]
 pub struct Load {
-    /// Whom to load: HOST, HOST:PORT or unix:PATH
+    /// Server to load: HOST, HOST:PORT or unix:PATH
     #[arg(value_name = "ADDRESS")]
     target: Target,
     /// Requests by UDP
     #[arg(long)]
     udp: bool,
-    /// Connections in all
+    /// Number of connections
     #[arg(long, value_name = "N", default_value = "8", value_parser = within(1, 10_000))]
     connections: usize,
-    /// Requests of a connection that wait for an answer at a time
+    /// Outstanding requests per connection
     #[arg(long, value_name = "N", default_value = "1", value_parser = within(1, 1000))]
     in_flight: usize,
-    /// Keys of a get
+    /// Keys per get
     #[arg(long, value_name = "N", default_value = "1", value_parser = within(1, 1000))]
     multi_get: usize,
-    /// Keys in all
+    /// Number of keys
     #[arg(long, value_name = "N", default_value = "100000")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     keys: u32,
-    /// Octets of a key
+    /// Key length in octets
     #[arg(long, value_name = "N", default_value = "11")]
     #[arg(value_parser = within(plan::NAME_OCTETS_LEAST as u64, plan::NAME_OCTETS_MAX as u64))]
     key_octets: usize,
-    /// First letter of the keys: loads beside each other, each with a letter, leave each other's keys alone
+    /// First letter of the keys: parallel loads with different letters use different keys
     #[arg(long, value_name = "C", default_value = "k", value_parser = letter)]
     letter: u8,
-    /// Octets of a value: N, or A-B for any between
+    /// Value length in octets: N, or a range A-B
     #[arg(long, value_name = "N", default_value = "100")]
     value_octets: Lengths,
-    /// Seconds until what is stored expires: N, or A-B for any between; 0 is never
+    /// Expiry of items in seconds: N, or a range A-B; 0 is never
     #[arg(long, value_name = "N", default_value = "0")]
     ttl: Lengths,
-    /// Sets among the requests, 0 to 1
+    /// Share of sets among the requests, 0 to 1
     #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share)]
     sets: f64,
     /// Seconds to measure
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: u32,
-    /// Requests a second in all, sent when they are due (open loop) [default: each as soon as one is answered]
+    /// Total requests per second (open loop) [default: the next request after each answer]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     rate: Option<u64>,
     /// Put key, version and checksum into values, and check every value that comes
     #[arg(long)]
     verify: bool,
-    /// Where chance begins: the same again with the same seed
+    /// Random seed: the same seed repeats the same run
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Threads, each with its part of the connections
     #[arg(long, value_name = "N", default_value = "1", value_parser = within(1, 256))]
     threads: usize,
-    /// Store every key once before measuring
+    /// Store every key once before the measurement
     #[arg(long)]
     fill: bool,
-    /// Skew of the keys: the n-th as often as n to the power of -S [default: all equally often]
+    /// Skew of the keys (Zipf exponent): the n-th key is used n^-S as often [default: all equally often]
     #[arg(long, value_name = "S", value_parser = skew)]
     zipf: Option<f64>,
-    /// mg and ms in place of get and set
+    /// Use mg and ms instead of get and set
     #[arg(long)]
     meta: bool,
     /// Take each value as a message of its own, as memcached 1.6 numbers them
@@ -106,10 +106,10 @@ pub struct Load {
     /// Milliseconds after which a request without an answer is lost
     #[arg(long, value_name = "N", default_value = "1000", value_parser = clap::value_parser!(u64).range(1..=60_000))]
     timeout_ms: u64,
-    /// The server's process on this machine: tells the processor time it takes
+    /// Process id of the server on this machine: reports its CPU time
     #[arg(long, value_name = "N")]
     pid: Option<u32>,
-    /// Print a line of JSON
+    /// Print one line of JSON
     #[arg(long)]
     json: bool,
 }

@@ -62,7 +62,7 @@ const INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
 /// Sessions of a run that names neither a rate nor a number: requests that wait at a time.
 const CLOSED_DEFAULT: usize = 64;
 
-/// Play sessions against a charging server, and tell how fast and how right it answers
+/// Run sessions against a charging server, and measure speed and correctness
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline charge load 127.0.0.1 --closed 64                      64 requests wait at a time: the most it can do\n  \
@@ -72,55 +72,55 @@ const CLOSED_DEFAULT: usize = 64;
     Exit code 3: a time-out, a lost connection, an answer that is malformed or other than that to the first copy, or\n\
     a result of 3xxx or 5xxx. Refusals for want of money (4xxx) are counted and are no reason.")]
 pub struct Load {
-    /// Whom to load: HOST or HOST:PORT
+    /// Server to load: HOST or HOST:PORT
     #[arg(value_name = "ADDRESS")]
     target: Server,
-    /// What is spoken: Diameter Gy over TCP, or the flow of a quota server by GTP' version 0 over UDP
+    /// Protocol: Diameter Gy over TCP, or quota requests by GTP' version 0 over UDP
     #[arg(long, value_enum, value_name = "NAME", default_value = "diameter")]
     protocol: Protocol,
     /// Numbers of messages and elements by GTP' (docs/manual/gtpp.md) [default: the project's own]
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     gtpp_profile: Option<PathBuf>,
-    /// Another server, for requests whose connection is lost or that time out; several: the option again
+    /// Failover server for lost connections and timeouts; repeat the option for more
     #[arg(long, value_name = "HOST:PORT")]
     failover: Vec<Server>,
-    /// Sessions that begin in a second (open loop)
+    /// New sessions per second (open loop)
     #[arg(long, value_name = "R", value_parser = rate, conflicts_with_all = ["requests_per_second", "closed"])]
     sessions_per_second: Option<f64>,
-    /// Requests in a second (open loop): as many sessions begin as that takes
+    /// Requests per second (open loop)
     #[arg(long, value_name = "R", value_parser = rate, conflicts_with = "closed")]
     requests_per_second: Option<f64>,
-    /// Requests that wait for an answer at a time (closed loop) [default without a rate: 64]
+    /// Outstanding requests (closed loop) [default without a rate: 64]
     #[arg(long, value_name = "N", value_parser = within(1, 1_000_000))]
     closed: Option<usize>,
-    /// Sessions that are held at a time [default: as many as rate and interval give; in closed loop as --closed]
+    /// Concurrent sessions [default: from rate and interval; in closed loop as --closed]
     #[arg(long, value_name = "N", value_parser = within(1, driver::SESSIONS_MAX as u64))]
     concurrent: Option<usize>,
-    /// Updates of a session between its first and its last request
+    /// Updates per session between the first and the last request
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     updates: u32,
-    /// From a request of a session to its next one, in open loop: 1s, 500ms [default: 1s, or what --concurrent gives]
+    /// Interval between requests of a session in open loop: 1s, 500ms [default: 1s, or from --concurrent]
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "closed")]
     interval: Option<Duration>,
-    /// How long requests are sent: 30, 10m
+    /// Duration of the run: 30, 10m
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "10")]
     duration: Duration,
-    /// Who is charged: FROM..TO, or a pattern and a count such as 49170%07d:100000
+    /// Subscribers: FROM..TO, or a pattern and a count such as 49170%07d:100000
     #[arg(long, value_name = "WHO", default_value = "491700000000..491700099999")]
     subscribers: Subscribers,
-    /// What kind of name that is
+    /// Type of the subscriber identity
     #[arg(long, value_name = "KIND", default_value = "e164", value_parser = SUBSCRIPTIONS.map(|(name, _)| name))]
     subscription: String,
-    /// Rating groups of a session, with commas
+    /// Rating groups per session, separated by commas
     #[arg(long, value_name = "N", default_value = "1", value_delimiter = ',')]
     rating_groups: Vec<u32>,
-    /// Units used of each grant before the next request: all, N, or A-B by chance, at most what was granted
+    /// Units used of each grant before the next request: all, N, or a random number A-B, at most the grant
     #[arg(long, value_name = "HOW", default_value = "all")]
     usage: Usage,
-    /// Octets that are asked for [default: what the server chooses]
+    /// Requested octets [default: the server chooses]
     #[arg(long, value_name = "N")]
     request_octets: Option<u64>,
-    /// Events (direct debiting of one unit) among what begins, 0 to 1
+    /// Share of events (direct debiting of one unit) among new sessions, 0 to 1
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     events: f64,
     /// Rating group of events [default: the first of --rating-groups]
@@ -129,7 +129,7 @@ pub struct Load {
     /// APN (Called-Station-Id)
     #[arg(long, value_name = "NAME", default_value = "internet", value_parser = name)]
     apn: String,
-    /// Network where the subscribers are (3GPP-SGSN-MCC-MNC)
+    /// Network of the subscribers (3GPP-SGSN-MCC-MNC)
     #[arg(long, value_name = "MCCMNC", value_parser = name)]
     network: Option<String>,
     /// Service-Context-Id
@@ -138,7 +138,7 @@ pub struct Load {
     /// Connections to each server, each with its own Origin-Host
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
-    /// Begin of the Origin-Hosts: NAME-0.REALM and so on; loads beside each other have other names
+    /// Prefix of the Origin-Hosts: NAME-0.REALM and so on; use another one for each parallel load
     #[arg(long, value_name = "NAME", default_value = "load", value_parser = name)]
     origin: String,
     /// Origin-Realm
@@ -147,43 +147,43 @@ pub struct Load {
     /// Destination-Realm [default: the server's]
     #[arg(long, value_name = "REALM", value_parser = name)]
     destination_realm: Option<String>,
-    /// Requests that are sent twice, 0 to 1: with the T bit, later, by the same connection or another one
+    /// Share of requests sent twice with the T bit, 0 to 1, on the same or another connection
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     duplicates: f64,
-    /// The longest time from a request to its copy
+    /// Maximum delay of the second copy
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = time)]
     duplicate_delay: Duration,
-    /// How long an answer is waited for
+    /// Response timeout
     #[arg(long, value_name = "TIME", default_value = "10", value_parser = time)]
     tx: Duration,
-    /// How often a request is sent before it is given up [default: once to each server]
+    /// Maximum number of transmissions of a request [default: one per server]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     tries: Option<u32>,
-    /// Leave the sessions that stand at the end, in place of stopping them
+    /// Leave sessions open at the end
     #[arg(long)]
     leave: bool,
-    /// Where chance begins: the same again with the same seed
+    /// Random seed: the same seed repeats the same run
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Threads, each with its part of connections and subscribers
+    /// Threads, each with a share of connections and subscribers
     #[arg(long, value_name = "N", default_value = "1", value_parser = within(1, 256))]
     threads: usize,
-    /// File for what became of each request, and the sums of each subscriber: a line of JSON each
+    /// File for the result of each request and the sums per subscriber, one line of JSON each
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     ledger: Option<PathBuf>,
-    /// File for a line of each second
+    /// File for statistics, one line per second
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     csv: Option<PathBuf>,
-    /// File for a picture: requests a second by type, and latencies
+    /// File for a chart: requests per second by type, and latencies
     #[arg(long, value_name = "FILE.svg", value_hint = clap::ValueHint::FilePath)]
     plot: Option<PathBuf>,
-    /// File for a script of gnuplot that draws the same; the figures go beside it, as FILE.dat
+    /// File for a gnuplot script of the same chart; its data is written to FILE.dat
     #[arg(long, value_name = "FILE.gp", value_hint = clap::ValueHint::FilePath)]
     gnuplot: Option<PathBuf>,
-    /// The server's process on this machine: tells the processor time it takes
+    /// Process id of the server on this machine: reports its CPU time
     #[arg(long, value_name = "N")]
     pid: Option<u32>,
-    /// Print a line of JSON
+    /// Print one line of JSON
     #[arg(long)]
     json: bool,
 }

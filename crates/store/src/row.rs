@@ -271,7 +271,7 @@ pub struct Stream {
     pub expected: u64,
     /// expected - packets (RFC 3550 A.3): copies hide losses, so it may be negative.
     pub lost: i64,
-    /// Distinct packets that never came.
+    /// Distinct lost packets.
     pub missing: u64,
     /// Of these, packets of a fax that its receiver can restore: later ones repeat them, or their parity tells (T.38).
     pub recovered: u64,

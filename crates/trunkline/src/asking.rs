@@ -39,10 +39,10 @@ impl Node {
         let name = self.name;
         let reply = self.exchange(order).map_err(|e| match e.kind() {
             ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
-                SourceError::new(Trouble::NotFound, format!("No {name} serves here."))
+                SourceError::new(Trouble::NotFound, format!("The {name} is not running."))
             }
             ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-                SourceError::new(Trouble::Busy, format!("The {name} does not answer."))
+                SourceError::new(Trouble::Busy, format!("The {name} did not answer in time."))
             }
             ErrorKind::PermissionDenied => {
                 SourceError::new(Trouble::Conflict, format!("The {name} belongs to another user of this machine."))

@@ -15,7 +15,7 @@ pub const DATA_DEFAULT: &str = "./trunkline-data";
 #[command(after_help = "Begin with `trunkline read FILE`. Examples of a command: `trunkline help read`.\n\
     Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done, but something was lost or broken.")]
 pub struct Cli {
-    /// When to use colours; NO_COLOR is honoured
+    /// When to use colours; NO_COLOR is respected
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, display_order = 900)]
     pub color: Colour,
     /// What to do.

@@ -85,10 +85,7 @@ pub fn messages(call: &Call, stop: &AtomicBool) -> Result<Vec<Option<Vec<u8>>>, 
 /// Which file is gone or changed, and what to do; that it was stopped, once `stop` is true.
 pub fn check(call: &Call, stop: &AtomicBool) -> Result<(), String> {
     if call.files.len() > FILES_MAX {
-        return Err(format!(
-            "the call lies in {} files, and at most {FILES_MAX} are read side by side",
-            call.files.len()
-        ));
+        return Err(format!("the call is in {} files, at most {FILES_MAX} can be read", call.files.len()));
     }
     if call.files.is_empty() {
         return Err("the store does not know which files hold this call: read the capture again".to_owned());
@@ -115,7 +112,7 @@ fn check_file(call: &Call, file: usize, path: &Path, stop: &AtomicBool) -> Resul
     let changed = || format!("{} has changed since it was read: read it again", path.display());
     if !path.exists() {
         return Err(format!(
-            "{} is not there any more: put it back, or read it again from where it is now",
+            "{} was moved or deleted: restore it, or read it again from its new place",
             path.display()
         ));
     }

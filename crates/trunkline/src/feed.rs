@@ -102,7 +102,7 @@ pub fn call(id: &str, data: &[PathBuf], zone: &TimeZone) -> Result<Box<Call>, Fa
         let folder = DataFolder { path: path.clone() };
         match search::open(&folder).and_then(|store| search::call(&store, id, &folder, zone)) {
             Ok(call) if data.iter().any(|d| has_log(d)) => return Ok(Box::new(call)),
-            Ok(_) => first = Some(Failure::Failed(format!("there is no packet log in {}", path.display()))),
+            Ok(_) => first = Some(Failure::Failed(format!("no packet log in {}", path.display()))),
             Err(why) => _ = first.get_or_insert(why),
         }
     }

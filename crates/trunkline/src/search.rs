@@ -39,7 +39,7 @@ pub fn open(data: &DataFolder) -> Result<Store, Failure> {
     let folder = data.store();
     if !folder.is_dir() {
         return Err(Failure::Failed(format!(
-            "there is no store in {}: `trunkline read FILE{}` makes one, --data DIR names another",
+            "no store in {}: create one with `trunkline read FILE{}`, or name another with --data DIR",
             data.path.display(),
             data.option()
         )));
@@ -188,13 +188,11 @@ pub fn call(store: &Store, name: &str, data: &DataFolder, zone: &TimeZone) -> Re
         Found::One(call) => Ok(*call),
         Found::Many(ids) => {
             let list: Vec<String> = ids.iter().map(|(id, ns)| candidate(*id, *ns, zone)).collect();
-            Err(Failure::Usage(format!(
-                "'{name}' means more than one call; write more of the ID:\n{}",
-                list.join("\n")
-            )))
+            Err(Failure::Usage(format!("'{name}' matches several calls; give more of the ID:\n{}", list.join("\n"))))
         }
         Found::None => Err(Failure::Failed(format!(
-            "no call '{name}' in {}: `trunkline calls{option}` lists them; the beginning of an ID (4 digits or more) or a \
+            "no call '{name}' in {}: `trunkline calls{option}` lists them; the beginning of an ID (4 digits or more) \
+                or a \
              whole Call-ID is understood",
             data.path.display()
         ))),
@@ -222,9 +220,7 @@ pub fn why_no_calls(
     };
     let (Some(first), Some(last)) = (start(Range::ALL, Order::Oldest)?, start(Range::ALL, Order::Newest)?) else {
         let folder = data.path.display();
-        return Ok(format!(
-            "No calls: the store in {folder} holds none. `trunkline read FILE` says what a capture holds."
-        ));
+        return Ok(format!("No calls: the store in {folder} is empty. Read a capture with `trunkline read FILE`."));
     };
     let span = format!("from {} to {}", figure::second(first, zone), figure::second(last, zone));
     if start(range, Order::Newest)?.is_none() {
@@ -232,7 +228,7 @@ pub fn why_no_calls(
     }
     if filter {
         return Ok(format!(
-            "No call passes the filter; the store has calls {span}. `trunkline help filter` lists what can be asked."
+            "No calls match the filter; the store has calls {span}. Filter language: `trunkline help filter`."
         ));
     }
     Ok("No calls: --limit is 0.".to_owned())

@@ -236,7 +236,7 @@ fn plain_errors_as_problems(response: Response) -> Response {
             told
         }
         413 => Problem::new(Kind::TooLarge, "The body is too large.").into_response(),
-        400 => Problem::new(Kind::BadParameter, "The address cannot be read.").into_response(),
+        400 => Problem::new(Kind::BadParameter, "The URL is not valid.").into_response(),
         _ => response,
     }
 }

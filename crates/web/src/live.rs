@@ -273,7 +273,7 @@ impl Looking {
         let alerts = web.feed.alerts();
         let is_due = tick.is_multiple_of(IDLE_EVERY);
         let told = Some(health.join("; ")).filter(|text| !text.is_empty());
-        let why = told.unwrap_or_else(|| "No capture runs here: what is shown is what the store holds.".to_owned());
+        let why = told.unwrap_or_else(|| "No capture is running: the pages show stored calls only.".to_owned());
         let frame = |alerts: Option<&LiveAlerts>| {
             let mut frame = String::new();
             event(&mut frame, "idle", &Idle { why: why.clone() });

@@ -47,10 +47,9 @@ pub fn read(name: &str, text: &str, end: End, now_ns: i64, zone: &TimeZone) -> R
     match span {
         Some((_, after)) if end == End::To && text.len() == 10 => Ok(after),
         Some((first, _)) => Ok(first),
-        None => Err(Problem::parameter(
-            name,
-            "That is no time: write 2026-11-20T10:00:00Z, 2026-11-20, now, now-15m or -1h.",
-        )),
+        None => {
+            Err(Problem::parameter(name, "Not a time: write 2026-11-20T10:00:00Z, 2026-11-20, now, now-15m or -1h."))
+        }
     }
 }
 

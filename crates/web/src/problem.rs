@@ -86,25 +86,25 @@ impl Kind {
         match self {
             Kind::SignedOut => ("signed-out", StatusCode::UNAUTHORIZED, "Sign in first"),
             Kind::Forbidden => ("forbidden", StatusCode::FORBIDDEN, "Your role does not allow this"),
-            Kind::Csrf => ("csrf", StatusCode::FORBIDDEN, "The request does not come from the UI"),
-            Kind::Network => ("network", StatusCode::FORBIDDEN, "Not from this network"),
-            Kind::Host => ("host", StatusCode::MISDIRECTED_REQUEST, "Not by this name"),
-            Kind::NotFound => ("not-found", StatusCode::NOT_FOUND, "There is no such thing"),
-            Kind::Method => ("method", StatusCode::METHOD_NOT_ALLOWED, "The method is not for this"),
-            Kind::Ambiguous => ("ambiguous", StatusCode::MULTIPLE_CHOICES, "More than one is called that"),
-            Kind::BadFilter => ("bad-filter", StatusCode::BAD_REQUEST, "The filter is wrong"),
-            Kind::BadParameter => ("bad-parameter", StatusCode::BAD_REQUEST, "The request is wrong"),
+            Kind::Csrf => ("csrf", StatusCode::FORBIDDEN, "The request is not from the web pages"),
+            Kind::Network => ("network", StatusCode::FORBIDDEN, "Network not allowed"),
+            Kind::Host => ("host", StatusCode::MISDIRECTED_REQUEST, "Host name not allowed"),
+            Kind::NotFound => ("not-found", StatusCode::NOT_FOUND, "Not found"),
+            Kind::Method => ("method", StatusCode::METHOD_NOT_ALLOWED, "Method not allowed"),
+            Kind::Ambiguous => ("ambiguous", StatusCode::MULTIPLE_CHOICES, "Several match"),
+            Kind::BadFilter => ("bad-filter", StatusCode::BAD_REQUEST, "The filter is not valid"),
+            Kind::BadParameter => ("bad-parameter", StatusCode::BAD_REQUEST, "Bad request"),
             // Not 401: who is signed in and mistypes the old password stays signed in.
-            Kind::BadPassword => ("bad-password", StatusCode::FORBIDDEN, "That is not right"),
+            Kind::BadPassword => ("bad-password", StatusCode::FORBIDDEN, "Not accepted"),
             Kind::BadLink => ("bad-link", StatusCode::BAD_REQUEST, "The link is not valid"),
-            Kind::Conflict => ("conflict", StatusCode::CONFLICT, "That cannot be done as things are"),
+            Kind::Conflict => ("conflict", StatusCode::CONFLICT, "Conflict"),
             Kind::TooLarge => ("too-large", StatusCode::PAYLOAD_TOO_LARGE, "Too large"),
             Kind::TooMany => ("too-many", StatusCode::TOO_MANY_REQUESTS, "Too many requests"),
-            Kind::Locked => ("locked", StatusCode::TOO_MANY_REQUESTS, "Held off for a while"),
-            Kind::Provider => ("provider", StatusCode::BAD_GATEWAY, "The identity provider does not answer well"),
-            Kind::Busy => ("busy", StatusCode::SERVICE_UNAVAILABLE, "Too much is under way"),
+            Kind::Locked => ("locked", StatusCode::TOO_MANY_REQUESTS, "Too many attempts: wait"),
+            Kind::Provider => ("provider", StatusCode::BAD_GATEWAY, "The identity provider failed"),
+            Kind::Busy => ("busy", StatusCode::SERVICE_UNAVAILABLE, "Server busy"),
             Kind::NoRoom => ("no-room", StatusCode::INSUFFICIENT_STORAGE, "The disk is too full"),
-            Kind::Failed => ("failed", StatusCode::INTERNAL_SERVER_ERROR, "It failed here"),
+            Kind::Failed => ("failed", StatusCode::INTERNAL_SERVER_ERROR, "Server error"),
         }
     }
 }
@@ -163,7 +163,7 @@ impl Problem {
     /// A failure whose cause is for the log, not for who asked.
     pub fn failed(cause: impl std::fmt::Display) -> Self {
         tracing::warn!(target: "web", "request failed: {cause}");
-        Problem::new(Kind::Failed, "Something failed here. The log of the program says what.")
+        Problem::new(Kind::Failed, "The server failed. Its log has the reason.")
     }
 
     /// A filter with a mistake.

@@ -51,7 +51,7 @@ impl Sight {
             "silences" => return self.own_silences(),
             "unsilence" => self.check_own(order["silence"].as_str().unwrap_or_default())?,
             known if OF_SOME.contains(&known) => order["seen"] = self.seen(scope)?,
-            _ => return refused("This is of all devices, and some are hidden from you."),
+            _ => return refused("This covers all devices, and some are hidden from you."),
         }
         self.alerting.ask(&order)
     }
@@ -60,8 +60,8 @@ impl Sight {
     fn check_reach(&self, scope: &GraphScope, tests: &Value) -> Result<(), SourceError> {
         let Some(name) = device_of(tests) else {
             return refused(
-                "Some devices are hidden from you: one of the tests has to name one device that you see, as \
-                 'device = core-1'.",
+                "Some devices are hidden from you: one test must name one device that you see, such as 'device = \
+                    core-1'.",
             );
         };
         let graphing = self.graphing.as_ref().filter(|graphing| graphing.serves());

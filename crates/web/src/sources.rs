@@ -291,7 +291,7 @@ pub struct LiveSnapshot {
     pub calls_up: u64,
     /// Calls that began.
     pub calls_started_total: u64,
-    /// Calls that are over.
+    /// Calls that have ended.
     pub calls_finished_total: u64,
     /// Packets by class.
     pub packets_total: ByClass,

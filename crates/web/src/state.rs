@@ -218,7 +218,7 @@ impl Web {
         ask: impl FnOnce(&Desk) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Problem> {
         let Ok(Ok(turn)) = timeout(DESK_TURN_TIME, Arc::clone(&self.desk_turns).acquire_owned()).await else {
-            return Err(Problem::new(Kind::Busy, "Too many requests are under way.").retry_after(5));
+            return Err(Problem::new(Kind::Busy, "Too many requests are running.").retry_after(5));
         };
         let desk = Arc::clone(&self.desk);
         let asked = tokio::task::spawn_blocking(move || {
@@ -257,7 +257,7 @@ impl Web {
         look: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
         let Ok(Ok(turn)) = timeout(LOOK_TURN_TIME, Arc::clone(looks).acquire_owned()).await else {
-            return Err(Problem::new(Kind::Busy, "Too many look at this already.").retry_after(5));
+            return Err(Problem::new(Kind::Busy, "Too many viewers already.").retry_after(5));
         };
         let looked = tokio::task::spawn_blocking(move || {
             let _turn = turn;

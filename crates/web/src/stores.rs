@@ -65,7 +65,7 @@ impl Stores {
     ) -> Result<T, Problem> {
         let turn = timeout(turn_time, Arc::clone(&self.turns).acquire_owned()).await;
         let Ok(Ok(turn)) = turn else {
-            return Err(Problem::new(Kind::Busy, "Too many searches are under way.").retry_after(5));
+            return Err(Problem::new(Kind::Busy, "Too many searches are running.").retry_after(5));
         };
         let (folder, idle) = (self.folder.clone(), Arc::clone(&self.idle));
         let answered = tokio::task::spawn_blocking(move || {

@@ -159,7 +159,7 @@ impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
         let mut all = lock(&self.all);
         let waiting = all.values().filter(|work| work.owner == owner && !work.is_over()).count();
         if waiting >= self.limits.waiting_of_one {
-            let text = format!("{waiting} of yours are under way: wait for one to end, or cancel it.");
+            let text = format!("{waiting} of yours are running: wait until one ends, or cancel one.");
             return Err(Problem::new(Kind::TooMany, text).retry_after(10));
         }
         let age_s = self.limits.age_s.filter(|_| !self.limits.lasts);
@@ -169,8 +169,7 @@ impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
         let promised = unfinished.saturating_add(1).saturating_mul(self.limits.octets);
         if all.len() >= self.limits.kept || stored.saturating_add(promised) > self.limits.octets_in_all {
             let (count, most) = (all.len(), self.limits.kept);
-            let text =
-                format!("There is no room for another one now: {count} of {most} places of all users are taken.");
+            let text = format!("No room for another one: {count} of {most} slots of all users are in use.");
             return Err(Problem::new(Kind::Busy, text).retry_after(60));
         }
         let id = new_id();
@@ -220,7 +219,7 @@ impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
     /// [`Kind::NotFound`], as well for work of others.
     pub fn find(&self, id: &str, owner: Owner) -> Result<Arc<Work<A, D>>, Problem> {
         let found = lock(&self.all).get(id).filter(|work| work.owner == owner).cloned();
-        found.ok_or_else(|| Problem::new(Kind::NotFound, "There is no such one, or it is kept no longer."))
+        found.ok_or_else(|| Problem::new(Kind::NotFound, "It does not exist, or it was deleted."))
     }
 
     /// The owner's work, the newest first.

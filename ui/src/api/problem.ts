@@ -30,7 +30,7 @@ export class Problem extends Error {
 
 /** The program did not answer at all. */
 export function unreachable(): Problem {
-  const detail = "Trunkline does not answer. It may be restarting, or the network between here and there is down.";
+  const detail = "Trunkline does not answer. It may be restarting, or the network is down. Try again in a moment.";
   return new Problem({ type: "/problems/unreachable", title: "No answer", status: 0, detail });
 }
 

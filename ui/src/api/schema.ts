@@ -11,7 +11,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Alerts that are open: the critical ones first, the newest of each first; what is kept back last. */
+        /** Alerts that are open: the critical ones first, the newest of each first; suppressed ones last. */
         get: operations["get_alerts"];
         put?: never;
         post?: never;
@@ -29,8 +29,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * An alert, open or over, and what happened to it: how it stood, who was told by which channel and with which
-         *     outcome, who takes care of it, what keeps it back.
+         * An alert, open or over, and what happened to it: its states, who was notified by which channel and with which
+         *     outcome, who acknowledged it, what suppresses it.
          */
         get: operations["get_alerts_id"];
         put?: never;
@@ -116,7 +116,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Alerts that are over, the last first: at most the last 2000. */
+        /** Alert history: resolved alerts, the last first: at most the last 2000. */
         get: operations["get_alerts_history"];
         put?: never;
         post?: never;
@@ -150,7 +150,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is bad and no alert: not for long enough, or kept back before it was one. The newest first. */
+        /** Pending: not for long enough, or suppressed before it fired. The newest first. */
         get: operations["get_alerts_pending"];
         put?: never;
         post?: never;
@@ -222,7 +222,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What is kept back: silences of people, and maintenance windows of the rules. From whom some devices or graphs are
+         * Silences of users, and maintenance windows of the rules. From whom some devices or graphs are
          *     hidden sees the silences that they made.
          */
         get: operations["get_alerts_silences"];
@@ -882,7 +882,7 @@ export interface paths {
         get: operations["get_charge_plans"];
         put?: never;
         /**
-         * Puts a plan live: it holds from now on, in place of the one of its name. Clients of open sessions are asked to come
+         * Puts a plan live: it replaces the plan of that name at once. Clients of open sessions are asked to come
          *     again; what was charged stays.
          */
         post: operations["post_charge_plans"];
@@ -1367,7 +1367,7 @@ export interface paths {
          */
         get: operations["get_graphs_behind"];
         put?: never;
-        /** Tells of all devices who is behind whom, as the map has it: alerts of devices behind a dead one are kept back. */
+        /** Sets the upstream devices of all devices from the map: alerts of devices behind a dead one are suppressed. */
         post: operations["post_graphs_behind"];
         delete?: never;
         options?: never;
@@ -2297,7 +2297,7 @@ export interface components {
             graph_id: number | null;
             /** @description Its identifier, a UUID. */
             id: string;
-            /** @description What keeps it back now: `maintenance`, `dependency`, `time of the week`. */
+            /** @description What suppresses it now: `maintenance`, `dependency`, `time of the week`. */
             kept_back_by: string | null;
             /** @description What the rule watches: `series`, `rows`, `metrics`; null where there is no such rule any more. */
             kind: string | null;
@@ -2390,9 +2390,9 @@ export interface components {
         AlertFull: components["schemas"]["Alert"] & {
             /** @description What happened to it, the oldest first; of a long course the first and the last steps. */
             course: components["schemas"]["AlertStep"][];
-            /** @description Silences that keep it back now. */
+            /** @description Silences that suppress it now. */
             silences: components["schemas"]["AlertSilence"][];
-            /** @description Maintenance windows of the rules that keep it back now. */
+            /** @description Maintenance windows of the rules that suppress it now. */
             windows: components["schemas"]["AlertWindow"][];
         };
         /** @description A device that is worked at. */
@@ -2409,11 +2409,11 @@ export interface components {
             /** @description Why, for those who wonder. */
             why?: string | null;
         };
-        /** @description What is bad and no alert. */
+        /** @description Pending and suppressed before firing. */
         AlertPending: {
             /** @description The device that it is at; null where it is at none. */
             device: string | null;
-            /** @description What keeps it back: `maintenance`, `dependency`, `time of the week`. */
+            /** @description What suppresses it: `maintenance`, `dependency`, `time of the week`. */
             kept_back_by: string | null;
             /** @description What is known of the subject. */
             labels: {
@@ -2433,7 +2433,7 @@ export interface components {
              * @description Since when.
              */
             since: string;
-            /** @description `pending`: not for long enough; `suppressed`: something keeps it back. */
+            /** @description `pending`: not for long enough; `suppressed`: something suppresses it. */
             standing: string;
             /** @description What it is of. */
             subject: string;
@@ -2468,7 +2468,7 @@ export interface components {
             limit: number | null;
             /**
              * Format: int64
-             * @description What is bad and no alert.
+             * @description Pending and suppressed before firing.
              */
             pending: number;
             /** @description Routes that its alerts may take. */
@@ -2518,11 +2518,11 @@ export interface components {
         };
         /** @description A part of the alerts. */
         Alerts: {
-            /** @description Those that are open: critical ones first, the newest of each first. Those that are over: the last first. */
+            /** @description Those that are open: critical ones first, the newest of each first. Resolved ones: the last first. */
             alerts: components["schemas"]["Alert"][];
             /**
              * Format: int64
-             * @description What is bad and no alert yet, or kept back before it was one.
+             * @description Pending, or suppressed before it fired.
              */
             pending: number;
             /**
@@ -2552,7 +2552,7 @@ export interface components {
             /** @description Why; may be empty. */
             why: string;
         };
-        /** @description Alerts that somebody keeps back. */
+        /** @description Alerts that a user silences. */
         AlertSilence: {
             /** @description Who wants it. */
             by: string;
@@ -2575,7 +2575,7 @@ export interface components {
             /** @description Why; may be empty. */
             why: string;
         };
-        /** @description Alerts that are to be kept back. */
+        /** @description Alerts that are to be silenced. */
         AlertSilenceAsk: {
             /**
              * Format: int64
@@ -2593,7 +2593,7 @@ export interface components {
             /** @description Why, for those who wonder. */
             why?: string | null;
         };
-        /** @description What is kept back. */
+        /** @description Silences and maintenance windows. */
         AlertSilences: {
             /** @description By people, for a time. */
             silences: components["schemas"]["AlertSilence"][];
@@ -2637,7 +2637,7 @@ export interface components {
              * @description Attempts that have ended.
              */
             attempts: number | null;
-            /** @description Who took care of it. */
+            /** @description Who acknowledged it. */
             by: string | null;
             /** @description Where it went. */
             channel: string | null;
@@ -2646,7 +2646,7 @@ export interface components {
              * @description Which step of escalation it was, from 1.
              */
             escalation: number | null;
-            /** @description What keeps it back: `maintenance`, `dependency`, `time of the week`. */
+            /** @description What suppresses it: `maintenance`, `dependency`, `time of the week`. */
             kept_back_by: string | null;
             /** @description The message that was sent. */
             message: string | null;
@@ -2672,7 +2672,7 @@ export interface components {
             alert: string | null;
             /** @description The device that it is at; null where it is at none. */
             device: string | null;
-            /** @description What keeps it back. */
+            /** @description What suppresses it. */
             kept_back_by: string | null;
             /** @description What is known of it. */
             labels: {
@@ -2697,7 +2697,7 @@ export interface components {
         AlertSummary: {
             /**
              * Format: int64
-             * @description Those that somebody takes care of.
+             * @description Acknowledged ones.
              */
             acknowledged: number;
             /**
@@ -2719,17 +2719,17 @@ export interface components {
             info: number;
             /**
              * Format: int64
-             * @description Alerts that are open, and that something keeps back now.
+             * @description Alerts that are open, and that something suppresses now.
              */
             kept_back: number;
             /**
              * Format: int64
-             * @description Alerts that are open and not kept back.
+             * @description Alerts that are open and not suppressed.
              */
             open: number;
             /**
              * Format: int64
-             * @description What is bad and no alert: not for long enough, or kept back before it was one.
+             * @description Pending: not for long enough, or suppressed before it fired.
              */
             pending: number;
             /**
@@ -2751,7 +2751,7 @@ export interface components {
              */
             warning: number;
         };
-        /** @description Somebody takes care of an alert. */
+        /** @description A user acknowledged an alert. */
         AlertTaken: {
             /**
              * Format: date-time
@@ -7169,7 +7169,7 @@ export interface components {
             info: number;
             /**
              * Format: int64
-             * @description Alerts that are open and not kept back.
+             * @description Alerts that are open and not suppressed.
              */
             open: number;
             /**
@@ -7221,7 +7221,7 @@ export interface components {
             buffer: null | components["schemas"]["BufferSnapshot"];
             /**
              * Format: int64
-             * @description Calls that are over.
+             * @description Calls that have ended.
              */
             calls_finished_total: number;
             /**
@@ -8116,7 +8116,7 @@ export interface components {
             lost_at_tap_least: number;
             /**
              * Format: int64
-             * @description Distinct packets that never came.
+             * @description Distinct lost packets.
              */
             missing: number;
             /** @description Scores. */
@@ -8499,7 +8499,7 @@ export interface operations {
     get_alerts: {
         parameters: {
             query?: {
-                /** @description Those that somebody takes care of, or that nobody does. */
+                /** @description Acknowledged ones, or those that are not. */
                 acknowledged?: boolean;
                 /** @description Those at a device, by its name. */
                 device?: string;
@@ -8513,7 +8513,7 @@ export interface operations {
                 rule?: string;
                 /** @description `info`, `warning` or `critical`. */
                 severity?: string;
-                /** @description `firing`, `firing again`, `suppressed` or `unknown`; of those that are over nothing. */
+                /** @description `firing`, `firing again`, `suppressed` or `unknown`; nothing of resolved ones. */
                 state?: string;
                 /**
                  * @description Words that stand in title, text or labels, all of them; where numbers are masked, in the names of rules and
@@ -8689,7 +8689,7 @@ export interface operations {
     get_alerts_history: {
         parameters: {
             query?: {
-                /** @description Those that somebody takes care of, or that nobody does. */
+                /** @description Acknowledged ones, or those that are not. */
                 acknowledged?: boolean;
                 /** @description Those at a device, by its name. */
                 device?: string;
@@ -8703,7 +8703,7 @@ export interface operations {
                 rule?: string;
                 /** @description `info`, `warning` or `critical`. */
                 severity?: string;
-                /** @description `firing`, `firing again`, `suppressed` or `unknown`; of those that are over nothing. */
+                /** @description `firing`, `firing again`, `suppressed` or `unknown`; nothing of resolved ones. */
                 state?: string;
                 /**
                  * @description Words that stand in title, text or labels, all of them; where numbers are masked, in the names of rules and

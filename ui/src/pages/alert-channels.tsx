@@ -15,7 +15,7 @@ import { useAlertsAgain } from "./alerts/again";
 import { absent, kept } from "./alerts/kept";
 import { AlertsNav } from "./alerts/nav";
 import { WithAlerts } from "./alerts/nothing";
-import { meaningOfOutcome } from "./alerts/words";
+import { meaningOfOutcome, outcomeText } from "./alerts/words";
 import "./alerts/alerts.css";
 
 export default function Channels(): JSX.Element {
@@ -54,9 +54,9 @@ export default function Channels(): JSX.Element {
 
 function NoChannel(): JSX.Element {
   return (
-    <Empty icon="alerts" title="Nobody is told: there is no channel">
+    <Empty icon="alerts" title="No channels: nobody is notified">
       <p>
-        <code>[channel.NAME]</code> in a file of rules is a webhook, mail, syslog or a command; <code>[route.NAME]</code> with <code>channels = "NAME"</code> sends alerts there. Until then they are shown here alone.
+        <code>[channel.NAME]</code> in a rule file defines a webhook, mail, syslog or a command; <code>[route.NAME]</code> with <code>channels = "NAME"</code> sends alerts to it. Until then alerts are shown on these pages only.
       </p>
     </Empty>
   );
@@ -65,7 +65,7 @@ function NoChannel(): JSX.Element {
 function Outcome(props: { outcome: string; why: string }): JSX.Element {
   return (
     <>
-      <Tag meaning={meaningOfOutcome(props.outcome)}>{props.outcome}</Tag> {props.why}
+      <Tag meaning={meaningOfOutcome(props.outcome)}>{outcomeText(props.outcome)}</Tag> {props.why}
     </>
   );
 }
@@ -75,7 +75,7 @@ function List(props: { all: AlertChannels; tested: () => void }): JSX.Element {
   const test = async ({ channel }: AlertChannel): Promise<void> => {
     setBusy(channel);
     await post<AlertTested>(`/alerts/channels/${channel}/test`)
-      .then((tested) => toast(`${channel}: ${tested.outcome}${tested.why ? `: ${tested.why}` : ""}`, tested.outcome === "delivered" ? "good" : "bad"))
+      .then((tested) => toast(`${channel}: ${outcomeText(tested.outcome)}${tested.why ? `: ${tested.why}` : ""}`, tested.outcome === "delivered" ? "good" : "bad"))
       .catch(toastError);
     setBusy("");
     props.tested();
@@ -90,10 +90,10 @@ function List(props: { all: AlertChannels; tested: () => void }): JSX.Element {
               <th scope="col">Kind</th>
               <th scope="col">To</th>
               <th scope="col">Last message</th>
-              <th scope="col">What came of it</th>
+              <th scope="col">Result</th>
               <Show when={may("alerts.manage")}>
                 <th scope="col">
-                  <span class="sr">What can be done</span>
+                  <span class="sr">Actions</span>
                 </th>
               </Show>
             </tr>
@@ -109,13 +109,13 @@ function List(props: { all: AlertChannels; tested: () => void }): JSX.Element {
                     <Time at={one.last?.at} shape="short" />
                   </td>
                   <td>
-                    <Show when={one.last} fallback="none since the start">
+                    <Show when={one.last} fallback="none since start">
                       {(last) => <Outcome outcome={last().outcome} why={last().why} />}
                     </Show>
                   </td>
                   <Show when={may("alerts.manage")}>
                     <td>
-                      <button class="button" disabled={busy() !== ""} aria-label={`Send a test by ${one.channel}`} onClick={() => void test(one)}>
+                      <button class="button" disabled={busy() !== ""} aria-label={`Send a test to ${one.channel}`} onClick={() => void test(one)}>
                         {busy() === one.channel ? "Sending …" : "Send a test"}
                       </button>
                     </td>
@@ -133,19 +133,19 @@ function List(props: { all: AlertChannels; tested: () => void }): JSX.Element {
 function Sent(props: { all: AlertChannels }): JSX.Element {
   return (
     <Show when={props.all.sent.length > 0}>
-      <section class="panel" aria-label="The last messages">
+      <section class="panel" aria-label="Last messages">
         <header>
-          <h2>The last messages</h2>
-          <span class="muted">since the start, at most 200</span>
+          <h2>Last messages</h2>
+          <span class="muted">since start, at most 200</span>
         </header>
-        <div class="scroll" tabindex="0" role="group" aria-label="Table of the last messages">
+        <div class="scroll" tabindex="0" role="group" aria-label="Table of last messages">
           <table class="table">
             <thead>
               <tr>
                 <th scope="col">When</th>
                 <th scope="col">Channel</th>
-                <th scope="col">Of</th>
-                <th scope="col">What came of it</th>
+                <th scope="col">Alert</th>
+                <th scope="col">Result</th>
               </tr>
             </thead>
             <tbody>

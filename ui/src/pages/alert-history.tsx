@@ -1,4 +1,4 @@
-// Alerts that are over.
+// Alert history.
 
 import { A, useSearchParams } from "@solidjs/router";
 import { createMemo, createResource, For, Match, Show, Switch, type JSX } from "solid-js";
@@ -35,7 +35,7 @@ export default function AlertHistory(): JSX.Element {
   useRowKeys("alerts");
   return (
     <>
-      <Head title="Alerts that are over">
+      <Head title="Alert history">
         <RangePicker range={range()} onChange={setRange} />
       </Head>
       <AlertsNav />
@@ -48,18 +48,18 @@ export default function AlertHistory(): JSX.Element {
             <WithAlerts status={status()}>
               <div class="alerts">
                 <Asked search={search} setSearch={setSearch} />
-                <Switch fallback={<Loading what="what is over" />}>
+                <Switch fallback={<Loading what="the alert history" />}>
                   <Match when={list.error}>
                     <Trouble error={list.error} retry={() => void again.refetch()} />
                   </Match>
                   <Match when={known(list)?.total === 0}>
-                    <Empty icon="alerts" title="No alert of this time is over">
-                      As many are remembered as <code>[alert.history]</code> says, 2,000 if nothing else. <A href="/alerts">Those that are open</A>.
+                    <Empty icon="alerts" title="No resolved alerts in this time range">
+                      <code>[alert.history]</code> sets how many are kept, by default 2,000. <A href="/alerts">Open alerts</A>.
                     </Empty>
                   </Match>
                   <Match when={known(list)}>
                     {(list) => (
-                      <section class="panel" aria-label="Alerts that are over">
+                      <section class="panel" aria-label="Alert history">
                         <header>
                           <h2>{of(list().total, "alert", "alerts")}</h2>
                           <Pages search={search} setSearch={setSearch} total={list().total} />
@@ -98,7 +98,7 @@ function Row(props: { alert: Alert }): JSX.Element {
           </span>
           <Show when={alert().value_began !== null}>
             <span class="num">
-              {figure(alert().value_began)} <Show when={bound(alert().condition)}>{(text) => <>(bad is {text()})</>}</Show>
+              {figure(alert().value_began)} <Show when={bound(alert().condition)}>{(text) => <>(condition: {text()})</>}</Show>
             </span>
           </Show>
         </span>
@@ -107,7 +107,7 @@ function Row(props: { alert: Alert }): JSX.Element {
           <RuleName rule={alert().rule} />
         </span>
       </div>
-      <span class="muted">{alert().acknowledged ? `taken by ${alert().acknowledged!.by}` : "nobody took it"}</span>
+      <span class="muted">{alert().acknowledged ? `acknowledged by ${alert().acknowledged!.by}` : "not acknowledged"}</span>
     </li>
   );
 }

@@ -38,10 +38,10 @@ export default function Rules(): JSX.Element {
       <Head title={params.name ? `Rule ${params.name}` : "Rules"} about={<Show when={params.name}><A href="/alerts/rules">all rules</A></Show>}>
         <Show when={may("alerts.manage") && known(status)?.serving}>
           <button class="button" onClick={() => ask(get<AlertChecked>("/alerts/check"))}>
-            Check the files
+            Validate
           </button>
           <button class="button" onClick={() => ask(post<AlertChecked>("/alerts/reload"))}>
-            Read them again
+            Reload
           </button>
         </Show>
       </Head>
@@ -71,11 +71,11 @@ export default function Rules(): JSX.Element {
 function Found(props: { found: AlertChecked; close: () => void }): JSX.Element {
   const mistakes = (): string[] => props.found.mistakes;
   const text = (): string => {
-    if (mistakes().length > 0) return `${of(mistakes().length, "mistake", "mistakes")}: the rules that were read before hold.`;
-    return props.found.taken ? `${of(props.found.rules ?? 0, "rule holds", "rules hold")} now.` : `No mistake in ${of(props.found.rules ?? 0, "rule", "rules")}.`;
+    if (mistakes().length > 0) return `${of(mistakes().length, "mistake", "mistakes")}: the previous rules stay active.`;
+    return props.found.taken ? `${of(props.found.rules ?? 0, "rule", "rules")} loaded.` : `${of(props.found.rules ?? 0, "rule", "rules")} valid.`;
   };
   return (
-    <section class="panel" aria-label="The files of rules" role="status">
+    <section class="panel" aria-label="Rule files" role="status">
       <header>
         <span class={mistakes().length > 0 ? "bad-ink" : "good-ink"}>
           <Icon name={mistakes().length > 0 ? "bad" : "good"} />
@@ -105,9 +105,9 @@ function List(props: { rules: AlertRule[] }): JSX.Element {
               <th scope="col">Severity</th>
               <th scope="col">State</th>
               <th scope="col">Watches</th>
-              <th scope="col">Bad is</th>
+              <th scope="col">Condition</th>
               <th scope="col" class="right">
-                Follows
+                Subjects
               </th>
             </tr>
           </thead>
@@ -141,17 +141,17 @@ function List(props: { rules: AlertRule[] }): JSX.Element {
 
 function State(props: { rule: AlertRule }): JSX.Element {
   return (
-    <Switch fallback={<Tag meaning="good">all well</Tag>}>
+    <Switch fallback={<Tag meaning="good">ok</Tag>}>
       <Match when={props.rule.alerts > 0}>
         <A href={`/alerts?rule=${props.rule.rule}`}>
           <Tag meaning="bad">{of(props.rule.alerts, "alert", "alerts")}</Tag>
         </A>
       </Match>
       <Match when={props.rule.pending > 0}>
-        <Tag meaning="warn">{whole(props.rule.pending)} bad, no alert</Tag>
+        <Tag meaning="warn">{whole(props.rule.pending)} pending or suppressed</Tag>
       </Match>
       <Match when={props.rule.subjects === 0}>
-        <Tag meaning="none">nothing seen yet</Tag>
+        <Tag meaning="none">no data yet</Tag>
       </Match>
     </Switch>
   );
@@ -189,26 +189,26 @@ function One(props: { name: string }): JSX.Element {
                   <Fact name="Severity" value={<Severity of={rule().severity} />} />
                   <Fact name="State" value={<State rule={rule()} />} />
                   <Fact name="Watches" value={rule().watches} />
-                  <Fact name="Bad is" value={`${bound(rule().condition)}${rule().for_s > 0 ? ` for ${span(rule().for_s)}` : ""}`} />
-                  <Fact name="Told by route" value={rule().routes.join(", ") || "none: nobody is told"} />
-                  <Fact name="Stand for it" value={rule().depends.join(", ") || "no other rules"} />
+                  <Fact name="Condition" value={`${bound(rule().condition)}${rule().for_s > 0 ? ` for ${span(rule().for_s)}` : ""}`} />
+                  <Fact name="Routes" value={rule().routes.join(", ") || "none: nobody is notified"} />
+                  <Fact name="Depends on" value={rule().depends.join(", ") || "no other rules"} />
                 </dl>
               </div>
             </section>
-            <section class="panel" aria-label="What it follows">
+            <section class="panel" aria-label="Subjects">
               <header>
-                <h2>What it follows</h2>
+                <h2>Subjects</h2>
                 <span class="muted">{of(rule().subjects, "subject", "subjects")}</span>
               </header>
               <Show
                 when={followed().length > 0}
                 fallback={
-                  <Empty title={rule().subjects === 0 ? "Nothing that it watches was seen yet" : "Not listed"}>
-                    {rule().subjects === 0 ? "Values come with the next cycle of polling, the next rows, or the next look at metrics. If they do not: does a template, device or metric of this name exist?" : "Numbers are masked for you, and what this rule follows is named by them."}
+                  <Empty title={rule().subjects === 0 ? "No data yet" : "Subjects are hidden"}>
+                    {rule().subjects === 0 ? "Data arrives with the next polling cycle, the next calls, or the next reading of the metrics. If it does not, check that a template, device or metric of this name exists." : "The subjects of this rule are phone numbers, and your role sees numbers masked."}
                   </Empty>
                 }
               >
-                <div class="scroll" tabindex="0" role="group" aria-label="Table of what it follows">
+                <div class="scroll" tabindex="0" role="group" aria-label="Table of subjects">
                   <table class="table">
                     <thead>
                       <tr>
@@ -216,7 +216,7 @@ function One(props: { name: string }): JSX.Element {
                         <th scope="col">State</th>
                         <th scope="col">Since</th>
                         <th scope="col" class="right">
-                          Judged last
+                          Last value
                         </th>
                       </tr>
                     </thead>
@@ -226,7 +226,7 @@ function One(props: { name: string }): JSX.Element {
                           <tr>
                             <td>{one.subject}</td>
                             <td>
-                              <Show when={one.alert} fallback={<Tag meaning={one.standing === "ok" ? "good" : one.standing === "unknown" ? "none" : "warn"}>{one.standing === "ok" ? "well" : standing(one.standing, one.kept_back_by)}</Tag>}>
+                              <Show when={one.alert} fallback={<Tag meaning={one.standing === "ok" ? "good" : one.standing === "unknown" ? "none" : "warn"}>{standing(one.standing, one.kept_back_by)}</Tag>}>
                                 {(id) => (
                                   <A href={`/alerts/${id()}`}>
                                     <Tag meaning="bad">{standing(one.standing, one.kept_back_by)}</Tag>
@@ -247,7 +247,7 @@ function One(props: { name: string }): JSX.Element {
                 <Show when={cursor()}>
                   <p class="body">
                     <button class="button" disabled={busy()} onClick={() => void load()}>
-                      More of them
+                      Load more
                     </button>
                   </p>
                 </Show>
@@ -255,9 +255,9 @@ function One(props: { name: string }): JSX.Element {
             </section>
             <Show when={rule().text}>
               {(text) => (
-                <section class="panel" aria-label="As its file has it">
+                <section class="panel" aria-label="Definition">
                   <header>
-                    <h2>As its file has it</h2>
+                    <h2>Definition</h2>
                   </header>
                   <pre class="body alerts-text" tabindex="0">
                     {text().trim()}

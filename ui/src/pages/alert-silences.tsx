@@ -26,7 +26,7 @@ export default function Silences(): JSX.Element {
   useAlertsAgain(() => [statusAgain, again].forEach((one) => void one.refetch()));
   const end = (id: string): void =>
     void remove(`/alerts/silences/${id}`)
-      .then(() => toast("It is over"))
+      .then(() => toast("Silence ended"))
       .then(() => again.refetch())
       .catch(toastError);
   return (
@@ -34,7 +34,7 @@ export default function Silences(): JSX.Element {
       <Head title="Silences">
         <Show when={mayKeepBack() && known(status)?.serving}>
           <button class="button primary" onClick={() => setSearch({ new: "1" })}>
-            Keep alerts back …
+            Silence alerts …
           </button>
         </Show>
       </Head>
@@ -51,7 +51,7 @@ export default function Silences(): JSX.Element {
                   {(all) => (
                     <>
                       <By all={all()} end={end} />
-                      <Show when={seesAllGraphs()} fallback={<p class="muted">Some devices are hidden from you: these are the silences that you made. What others made and what the rules keep back is not shown.</p>}>
+                      <Show when={seesAllGraphs()} fallback={<p class="muted">Some devices are hidden from you: only your own silences are shown, without those of others and without maintenance windows.</p>}>
                         <Windows all={all()} />
                       </Show>
                     </>
@@ -76,28 +76,28 @@ function By(props: { all: AlertSilences; end: (id: string) => void }): JSX.Eleme
     <Show
       when={props.all.silences.length > 0}
       fallback={
-        <Empty icon="alerts" title="Nothing is kept back">
-          While somebody works at a device, a silence keeps its alerts back: <i>Keep alerts back</i>, or <code>trunkline alert silence 'device = edge-*' --for '2 h' --why 'new firmware'</code>. What is still bad at its end is an alert then.
+        <Empty icon="alerts" title="No silences">
+          A silence suppresses the alerts of a device during maintenance: <i>Silence alerts</i>, or <code>trunkline alert silence 'device = edge-*' --for '2 h' --why 'new firmware'</code>. An alert that is still active when the silence ends is notified then.
         </Empty>
       }
     >
       <section class="panel" aria-label="Silences">
         <header>
-          <h2>By people</h2>
+          <h2>Silences</h2>
         </header>
         <div class="scroll" tabindex="0" role="group" aria-label="Table of silences">
           <table class="table">
             <thead>
               <tr>
-                <th scope="col">Of</th>
-                <th scope="col">Holds</th>
+                <th scope="col">Matches</th>
+                <th scope="col">Active</th>
                 <th scope="col">From</th>
                 <th scope="col">Until</th>
                 <th scope="col">By</th>
-                <th scope="col">Why</th>
+                <th scope="col">Reason</th>
                 <Show when={mayKeepBack()}>
                   <th scope="col">
-                    <span class="sr">What can be done</span>
+                    <span class="sr">Actions</span>
                   </th>
                 </Show>
               </tr>
@@ -110,7 +110,7 @@ function By(props: { all: AlertSilences; end: (id: string) => void }): JSX.Eleme
                       <code>{everything(silence.when)}</code>
                     </td>
                     <td>
-                      <Tag meaning={silence.holds ? "warn" : "none"}>{silence.holds ? "now" : "not yet"}</Tag>
+                      <Tag meaning={silence.holds ? "warn" : "none"}>{silence.holds ? "active" : "scheduled"}</Tag>
                     </td>
                     <td>
                       <Time at={silence.from} shape="short" />
@@ -122,8 +122,8 @@ function By(props: { all: AlertSilences; end: (id: string) => void }): JSX.Eleme
                     <td>{silence.why || "–"}</td>
                     <Show when={mayKeepBack()}>
                       <td>
-                        <button class="button" aria-label={`End it: the silence of ${everything(silence.when)}`} onClick={() => props.end(silence.id)}>
-                          End it
+                        <button class="button" aria-label={`End the silence ${everything(silence.when)}`} onClick={() => props.end(silence.id)}>
+                          End
                         </button>
                       </td>
                     </Show>
@@ -140,15 +140,15 @@ function By(props: { all: AlertSilences; end: (id: string) => void }): JSX.Eleme
 
 function Windows(props: { all: AlertSilences }): JSX.Element {
   return (
-    <section class="panel" aria-label="Maintenance windows of the rules">
+    <section class="panel" aria-label="Maintenance windows">
       <header>
-        <h2>Maintenance windows of the rules</h2>
+        <h2>Maintenance windows</h2>
       </header>
       <Show
         when={props.all.windows.length > 0}
         fallback={
           <p class="body muted">
-            None. <code>[maintenance.NAME]</code> in a file of rules keeps alerts back each week, or once.
+            None. <code>[maintenance.NAME]</code> in a rule file suppresses alerts each week, or once.
           </p>
         }
       >
@@ -157,8 +157,8 @@ function Windows(props: { all: AlertSilences }): JSX.Element {
             <thead>
               <tr>
                 <th scope="col">Name</th>
-                <th scope="col">Of</th>
-                <th scope="col">Holds</th>
+                <th scope="col">Matches</th>
+                <th scope="col">Active</th>
                 <th scope="col">When</th>
               </tr>
             </thead>
@@ -171,7 +171,7 @@ function Windows(props: { all: AlertSilences }): JSX.Element {
                       <code>{everything(one.when)}</code>
                     </td>
                     <td>
-                      <Tag meaning={one.holds ? "warn" : "none"}>{one.holds ? "now" : "not now"}</Tag>
+                      <Tag meaning={one.holds ? "warn" : "none"}>{one.holds ? "active" : "inactive"}</Tag>
                     </td>
                     <td>
                       <Show when={one.weekly.length > 0} fallback={<><Time at={one.from} /> to <Time at={one.until} /></>}>

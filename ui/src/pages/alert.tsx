@@ -23,7 +23,7 @@ import { RuleName } from "./alerts/rule";
 import { Severity } from "./alerts/severity";
 import { mayKeepBackThis, SilenceDialog } from "./alerts/silence-dialog";
 import { Subject } from "./alerts/subject";
-import { bound, figure, meaningOfOutcome, standing } from "./alerts/words";
+import { bound, figure, meaningOfOutcome, outcomeText, standing } from "./alerts/words";
 import "./alerts/alerts.css";
 
 export default function OneAlert(): JSX.Element {
@@ -36,24 +36,24 @@ export default function OneAlert(): JSX.Element {
   const mayKeep = (): boolean => isOpen() && mayKeepBackThis(known(alert)!);
   const acknowledge = (): void =>
     void post(`/alerts/${params.id}/acknowledge`)
-      .then(() => toast("You take care of it"))
+      .then(() => toast("Acknowledged"))
       .then(() => again.refetch())
       .catch(toastError);
   useKeys([
-    { keys: "t", what: "Take care of the alert", run: () => mayTake() && acknowledge() },
-    { keys: "m", what: "Mute: keep the alert back for a time", run: () => mayKeep() && setSilencing(true) },
+    { keys: "t", what: "Acknowledge the alert", run: () => mayTake() && acknowledge() },
+    { keys: "m", what: "Mute: silence the alert for a time", run: () => mayKeep() && setSilencing(true) },
   ]);
   return (
     <>
       <Head title={known(alert)?.title ?? "Alert"} about={<Show when={known(alert)}>{(alert) => <Severity of={alert().severity} />}</Show>}>
         <Show when={mayTake()}>
           <button class="button primary" onClick={acknowledge}>
-            Take care of it
+            Acknowledge
           </button>
         </Show>
         <Show when={mayKeep()}>
           <button class="button" onClick={() => setSilencing(true)}>
-            Keep back …
+            Silence …
           </button>
         </Show>
         <ShareButton title={known(alert)?.title ?? "Alert"} />
@@ -87,16 +87,16 @@ function Facts(props: { alert: AlertFull }): JSX.Element {
   const labels = (): [string, string][] => Object.entries(alert().labels).filter(([name]) => !SAID.includes(name));
   const lasted = (): string => span(((alert().ended ? ms(alert().ended!) : Date.now()) - ms(alert().began)) / 1000);
   const facts = (): [string, JSX.Element][] => [
-    ["Of", <Subject alert={alert()} />],
-    ["How it is", sentence(standing(alert().standing ?? alert().state, alert().kept_back_by)) + (alert().flapping ? ", flapping" : "")],
-    ["Began", <Time at={alert().began} />],
-    [alert().ended ? "Was over" : "Goes on for", alert().ended ? <><Time at={alert().ended} /> (after {lasted()})</> : lasted()],
-    ["Value now", figure(alert().ended ? null : alert().value)],
-    ["Value when it began", figure(alert().value_began)],
-    ["Bad is", bound(alert().condition) || "the rule is not there any more"],
+    ["Subject", <Subject alert={alert()} />],
+    ["State", sentence(standing(alert().standing ?? alert().state, alert().kept_back_by)) + (alert().flapping ? ", flapping" : "")],
+    ["Started", <Time at={alert().began} />],
+    [alert().ended ? "Resolved" : "Duration", alert().ended ? <><Time at={alert().ended} /> (after {lasted()})</> : lasted()],
+    ["Current value", figure(alert().ended ? null : alert().value)],
+    ["Value at start", figure(alert().value_began)],
+    ["Condition", bound(alert().condition) || "the rule was removed"],
     ["Rule", <RuleName rule={alert().rule} />],
-    ["Who takes care of it", alert().acknowledged ? <>{alert().acknowledged!.by}, since <Time at={alert().acknowledged!.at} shape="short" /></> : "nobody"],
-    ["Told by route", alert().told.join(", ") || (alert().routes.length > 0 ? `nobody yet (${alert().routes.join(", ")})` : "no route takes it")],
+    ["Acknowledged by", alert().acknowledged ? <>{alert().acknowledged!.by}, since <Time at={alert().acknowledged!.at} shape="short" /></> : "no one"],
+    ["Notified", alert().told.join(", ") || (alert().routes.length > 0 ? `not yet (route ${alert().routes.join(", ")})` : "no route matches")],
   ];
   return (
     <section class="panel" aria-label="About the alert">
@@ -130,9 +130,9 @@ function Facts(props: { alert: AlertFull }): JSX.Element {
 function KeptBack(props: { alert: AlertFull }): JSX.Element {
   return (
     <Show when={props.alert.silences.length + props.alert.windows.length > 0}>
-      <section class="panel" aria-label="What keeps it back">
+      <section class="panel" aria-label="Suppressed by">
         <header>
-          <h2>What keeps it back now</h2>
+          <h2>Suppressed by</h2>
           <A href="/alerts/silences">all silences</A>
         </header>
         <ul class="alerts-brief">
@@ -152,7 +152,7 @@ function KeptBack(props: { alert: AlertFull }): JSX.Element {
               <li>
                 <span>{one.name}</span>
                 <code>{one.when.join(" and ") || "everything"}</code>
-                <span class="muted">a window of the rules</span>
+                <span class="muted">maintenance window</span>
               </li>
             )}
           </For>
@@ -164,9 +164,9 @@ function KeptBack(props: { alert: AlertFull }): JSX.Element {
 
 function Course(props: { alert: AlertFull }): JSX.Element {
   return (
-    <section class="panel" aria-label="What happened">
+    <section class="panel" aria-label="Timeline">
       <header>
-        <h2>What happened</h2>
+        <h2>Timeline</h2>
       </header>
       <ol class="alerts-course">
         <For each={props.alert.course}>
@@ -197,11 +197,11 @@ function Step(props: { step: AlertStep }): JSX.Element {
   return (
     <Switch>
       <Match when={step().what === "acknowledged"}>
-        <span>Taken by {step().by}.</span>
+        <span>Acknowledged by {step().by}.</span>
       </Match>
       <Match when={step().what === "told"}>
         <span>
-          {step().escalation === null ? "Told" : `Told as nobody had it (step ${step().escalation})`} by the channel <Channel name={step().channel ?? ""} />, route {step().route}: <Tag meaning={meaningOfOutcome(step().outcome ?? "")}>{step().outcome}</Tag>
+          {step().escalation === null ? "Notified" : `Escalated, step ${step().escalation}:`} channel <Channel name={step().channel ?? ""} />, route {step().route}: <Tag meaning={meaningOfOutcome(step().outcome ?? "")}>{outcomeText(step().outcome ?? "")}</Tag>
           {(step().attempts ?? 1) > 1 ? ` after ${step().attempts} attempts` : ""}
           {step().why ? `: ${step().why}` : ""}
         </span>

@@ -41,7 +41,7 @@ export default function OpenAlerts(): JSX.Element {
   useAlertsAgain(look);
   const acknowledge = (alert: Alert): void =>
     void post(`/alerts/${alert.id}/acknowledge`)
-      .then(() => toast(`You take care of it: ${alert.title}`))
+      .then(() => toast(`Acknowledged: ${alert.title}`))
       .then(look)
       .catch(toastError);
   useRowKeys("alerts");
@@ -49,20 +49,20 @@ export default function OpenAlerts(): JSX.Element {
     const id = document.activeElement?.closest<HTMLElement>("[data-alert]")?.dataset["alert"];
     const alert = known(list)?.alerts.find((one) => one.id === id);
     if (alert) run(alert);
-    else toast("Go to an alert with j and k first", "bad");
+    else toast("Select an alert with j and k first", "bad");
   };
   if (may("alerts.operate")) {
-    useKeys([{ keys: "t", what: "Take care of the alert", run: () => chosen((alert) => !alert.acknowledged && acknowledge(alert)) }]);
+    useKeys([{ keys: "t", what: "Acknowledge the alert", run: () => chosen((alert) => !alert.acknowledged && acknowledge(alert)) }]);
   }
   if (mayKeepBack()) {
-    useKeys([{ keys: "m", what: "Mute: keep the alert back for a time", run: () => chosen((alert) => mayKeepBackThis(alert) && setSilencing(alert)) }]);
+    useKeys([{ keys: "m", what: "Mute: silence the alert for a time", run: () => chosen((alert) => mayKeepBackThis(alert) && setSilencing(alert)) }]);
   }
   return (
     <>
       <Head title="Alerts" about={<Show when={known(status)?.summary}>{(summary) => <span class="muted">{aboutAlerts(summary(), known(pending))}</span>}</Show>}>
         <Show when={mayKeepBack() && known(status)?.serving}>
           <A class="button" href="/alerts/silences?new=1">
-            Keep back …
+            Silence …
           </A>
         </Show>
       </Head>
@@ -78,12 +78,12 @@ export default function OpenAlerts(): JSX.Element {
                 <Show when={status().summary?.fault}>
                   {(fault) => (
                     <p class="bad-ink" role="alert">
-                      Nobody is told, as the log of alerts cannot be written: {fault()}
+                      No notifications are sent, because the alert log cannot be written: {fault()}
                     </p>
                   )}
                 </Show>
                 <Asked search={search} setSearch={setSearch} states />
-                <Switch fallback={<Loading what="what is open" />}>
+                <Switch fallback={<Loading what="the alerts" />}>
                   <Match when={list.error}>
                     <Trouble error={list.error} retry={look} />
                   </Match>
@@ -148,10 +148,10 @@ function Lists(props: ListsProps): JSX.Element {
         </Show>
       </Show>
       <Show when={keptTotal() > 0}>
-        <section class="panel" aria-label="Kept back">
+        <section class="panel" aria-label="Suppressed">
           <header>
-            <h2>{counted(keptTotal(), all()?.kept)} kept back</h2>
-            <span class="muted">nobody is told while they are</span>
+            <h2>{counted(keptTotal(), all()?.kept)} suppressed</h2>
+            <span class="muted">no notifications are sent</span>
           </header>
           <Show when={keptAlerts().length > 0}>
             <ul class="alerts-list">
@@ -164,16 +164,16 @@ function Lists(props: ListsProps): JSX.Element {
         </section>
       </Show>
       <Show when={others().coming.length > 0}>
-        <section class="panel" aria-label="May come">
+        <section class="panel" aria-label="Pending">
           <header>
-            <h2>{counted(others().coming.length, all()?.coming)} may come</h2>
+            <h2>{counted(others().coming.length, all()?.coming)} pending</h2>
           </header>
           <Brief of={others().coming} />
         </section>
       </Show>
       <Show when={isCut()}>
         <p class="muted">
-          Of {whole(props.pending!.total)} that are bad and no alert, the newest {whole(props.pending!.pending.length)} are looked through here.
+          Showing the newest {whole(props.pending!.pending.length)} of {whole(props.pending!.total)} pending and suppressed.
         </p>
       </Show>
     </>
@@ -197,7 +197,7 @@ function Row(props: { alert: Alert; acknowledge: (alert: Alert) => void; silence
           </span>
           <Show when={alert().value !== null}>
             <span class="num">
-              {figure(alert().value)} <Show when={bound(alert().condition)}>{(text) => <>(bad is {text()})</>}</Show>
+              {figure(alert().value)} <Show when={bound(alert().condition)}>{(text) => <>(condition: {text()})</>}</Show>
             </span>
           </Show>
           <Show when={alert().state !== "firing" || alert().standing !== "firing"}>
@@ -216,22 +216,22 @@ function Row(props: { alert: Alert; acknowledge: (alert: Alert) => void; silence
         <Show
           when={alert().acknowledged}
           fallback={
-            <Show when={may("alerts.operate")} fallback={<span class="muted">nobody took it</span>}>
-              <button class="button" aria-label={`Take care of it: ${alert().title}`} onClick={() => props.acknowledge(alert())}>
-                Take care
+            <Show when={may("alerts.operate")} fallback={<span class="muted">not acknowledged</span>}>
+              <button class="button" aria-label={`Acknowledge: ${alert().title}`} onClick={() => props.acknowledge(alert())}>
+                Acknowledge
               </button>
             </Show>
           }
         >
           {(by) => (
             <span class="muted">
-              taken by {by().by}, <Time at={by().at} shape="short" />
+              acknowledged by {by().by}, <Time at={by().at} shape="short" />
             </span>
           )}
         </Show>
         <Show when={mayKeepBackThis(alert())}>
-          <button class="button" aria-label={`Keep back: ${alert().title}`} onClick={() => props.silence(alert())}>
-            Keep back
+          <button class="button" aria-label={`Silence: ${alert().title}`} onClick={() => props.silence(alert())}>
+            Silence
           </button>
         </Show>
       </div>
@@ -241,12 +241,12 @@ function Row(props: { alert: Alert; acknowledge: (alert: Alert) => void; silence
 
 function NoAlert(props: { filtered: boolean; status: AlertStatus }): JSX.Element {
   return (
-    <Empty icon={props.filtered ? "search" : "good"} title={props.filtered ? "No open alert is like that" : "No alert is open"}>
-      <Show when={!props.filtered} fallback={<A href="/alerts">All that are open</A>}>
+    <Empty icon={props.filtered ? "search" : "good"} title={props.filtered ? "No open alerts match" : "No open alerts"}>
+      <Show when={!props.filtered} fallback={<A href="/alerts">Clear filter</A>}>
         <p>
-          {of(props.status.summary?.rules ?? 0, "rule is", "rules are")} looked at{seesAllGraphs() ? "" : "; alerts of devices and graphs that are hidden from you are not shown"}.{" "}
+          {of(props.status.summary?.rules ?? 0, "rule", "rules")} evaluated{seesAllGraphs() ? "" : "; alerts of devices and graphs hidden from you are not shown"}.{" "}
           <Show when={props.status.rules_without_subject.length > 0}>
-            {of(props.status.rules_without_subject.length, "rule watches", "rules watch")} nothing that was seen yet: <A href="/alerts/rules">rules</A>.
+            {of(props.status.rules_without_subject.length, "rule has", "rules have")} no data yet: <A href="/alerts/rules">rules</A>.
           </Show>
         </p>
       </Show>

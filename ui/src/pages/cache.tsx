@@ -55,7 +55,7 @@ export default function Cache(): JSX.Element {
   const step = (by: number): void => choose(nextOf(all().map((cache) => cache.name), chosen()?.name, by));
   useKeys([
     { keys: "]", what: "the next cache", run: () => step(1) },
-    { keys: "[", what: "the cache before", run: () => step(-1) },
+    { keys: "[", what: "the previous cache", run: () => step(-1) },
   ]);
   return (
     <>
@@ -66,7 +66,7 @@ export default function Cache(): JSX.Element {
               {(cache) => (
                 <option value={cache.name} selected={cache.name === chosen()?.name}>
                   {cache.name}
-                  {cache.trouble ? " – does not answer" : ""}
+                  {cache.trouble ? " – not responding" : ""}
                 </option>
               )}
             </For>
@@ -104,7 +104,7 @@ function About(props: { cache: CacheState }): JSX.Element {
           </>
         )}
       </Show>
-      <Show when={props.cache.name === "this run" && status()?.source === "demo"}>, with simulated traffic</Show>
+      <Show when={props.cache.name === "this process" && status()?.source === "demo"}>, with simulated traffic</Show>
     </span>
   );
 }
@@ -114,13 +114,13 @@ function Body(props: { cache: CacheState; hour: CacheHistory | undefined }): JSX
     <div class="cache">
       <Show when={props.cache.trouble}>
         {(why) => (
-          <section class="panel" aria-label="Trouble">
+          <section class="panel" aria-label="Problems">
             <p class="body remark">
               <span class="bad-ink">
                 <Icon name="bad" />
               </span>
               <span>
-                It cannot be looked at: {why()}. <span class="muted">What follows shows by itself as soon as it answers again.</span>
+                The cache cannot be read: {why()}. <span class="muted">This page reconnects by itself.</span>
               </span>
             </p>
           </section>
@@ -154,18 +154,18 @@ function Nothing(props: { asked: string | undefined; some: boolean }): JSX.Eleme
     <Show
       when={props.asked !== undefined && props.some}
       fallback={
-        <Empty title="There is no cache here">
+        <Empty title="No cache">
           <p>
-            The run beside these pages has none, or nothing runs, and the configuration names no other. <code>[cache] listen = ["127.0.0.1:11211"]</code> lets <code>trunkline run</code> serve one.
+            The running Trunkline serves no cache, and the configuration names no other one. <code>[cache] listen = ["127.0.0.1:11211"]</code> makes <code>trunkline run</code> serve one.
           </p>
           <p>
-            <code>[web] caches = ["10.0.0.5:11211"]</code> shows one that is served elsewhere, by <code>trunkline cache</code> or by memcached.
+            <code>[web] caches = ["10.0.0.5:11211"]</code> shows a cache of another process: <code>trunkline cache</code> or memcached.
           </p>
         </Empty>
       }
     >
-      <Empty title="There is no cache of this name">
-        <p>Nobody is called {props.asked} here. The list above has those that there are.</p>
+      <Empty title="Cache not found">
+        <p>No cache is named {props.asked}. Choose one in the list above.</p>
       </Empty>
     </Show>
   );

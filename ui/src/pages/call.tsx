@@ -157,9 +157,9 @@ function Beside(props: { id: string }): JSX.Element {
   const found = createMemo((): Neighbours | undefined => neighbours(props.id));
   const go = (id: string | undefined): void => void (id && navigate(`/calls/${id}`));
   useKeys([
-    { keys: "[", what: "Call before, of the list", run: () => go(found()?.previous) },
+    { keys: "[", what: "Previous call of the list", run: () => go(found()?.previous) },
     { keys: "]", what: "Next call of the list", run: () => go(found()?.next) },
-    { keys: "u", what: "Up to the list", run: () => navigate(found()?.back ?? "/calls") },
+    { keys: "u", what: "Back to the list", run: () => navigate(found()?.back ?? "/calls") },
   ]);
   return (
     <Show when={found()}>
@@ -168,7 +168,7 @@ function Beside(props: { id: string }): JSX.Element {
           <A class="button quiet" href={list().back} title="Back to the list (u)">
             <Icon name="calls" /> {list().position} of {list().total}
           </A>
-          <button class="button icon" disabled={!list().previous} onClick={() => go(list().previous)} aria-label="Call before" title="Call before ([)">
+          <button class="button icon" disabled={!list().previous} onClick={() => go(list().previous)} aria-label="Previous call" title="Previous call ([)">
             <Icon name="left" />
           </button>
           <button class="button icon" disabled={!list().next} onClick={() => go(list().next)} aria-label="Next call" title="Next call (])">

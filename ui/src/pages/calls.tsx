@@ -82,9 +82,9 @@ export default function Calls(): JSX.Element {
     }, { defer: true }),
   );
   useKeys([
-    { keys: "Escape", what: "Let go of the row, then zoom out", run: () => (cursor() >= 0 ? release() : zooms().length > 0 && back()) },
+    { keys: "Escape", what: "Deselect the row, then zoom out", run: () => (cursor() >= 0 ? release() : zooms().length > 0 && back()) },
     { keys: "f", what: "Follow new calls", run: () => calls.setFollowing(!calls.following()) },
-    { keys: "-", what: "Wider range", run: back },
+    { keys: "-", what: "Zoom out", run: back },
   ]);
   const release = (): void => {
     setCursor(-1);
@@ -101,14 +101,14 @@ export default function Calls(): JSX.Element {
           class="button"
           aria-pressed={calls.following()}
           disabled={calls.oldestFirst()}
-          title={calls.oldestFirst() ? "Only with the newest first" : "Take in new calls as they come (f)"}
+          title={calls.oldestFirst() ? "Available when the newest call is first" : "Show new calls as they arrive (f)"}
           onClick={() => calls.setFollowing(!calls.following())}
         >
           <span class="follow-sign" classList={{ on: calls.following() }} aria-hidden="true" />
           Follow
         </button>
         <Show when={mayBring()}>
-          <button class="button" title="Show the calls of a capture" onClick={() => choose?.()}>
+          <button class="button" title="Upload a capture and show its calls" onClick={() => choose?.()}>
             <Icon name="upload" size={16} />
             <span class="tool-name">Open capture</span>
           </button>
@@ -154,8 +154,8 @@ export default function Calls(): JSX.Element {
             <Loading what="calls" />
           </Match>
           <Match when={badFilter()}>
-            <Empty icon="filter" title="The filter has a mistake">
-              It is marked in the line above. <kbd>/</kbd> goes there; the names of fields are offered as you type.
+            <Empty icon="filter" title="The filter is not valid">
+              The error is marked in the filter. Press <kbd>/</kbd> to edit it; field names are suggested as you type.
             </Empty>
           </Match>
           <Match when={calls.error()}>

@@ -50,7 +50,7 @@ function Find(): JSX.Element {
     event.preventDefault();
     setError("");
     const wanted = sought(field?.value ?? "");
-    if (!wanted) return void setError("An account's number, a phone number with +, or imsi:.., e164:.., sip:.., nai:.., private:..");
+    if (!wanted) return void setError("Enter an account number, a phone number with +, or imsi:.., e164:.., sip:.., nai:.., private:..");
     if (wanted.account && wanted.identities.length === 0) return void navigate(`/charge/accounts/${wanted.account}`);
     setBusy(true);
     for (const identity of wanted.identities) {
@@ -103,9 +103,9 @@ function Search(): JSX.Element {
       <div class="charge">
         <Show when={!nobody()} fallback={<NoNode />}>
           <Find />
-          <Empty icon="registrations" title="Whose account?">
+          <Empty icon="registrations" title="Find an account">
             <p>
-              Find it by its number or by what its subscriber is known by. Many come at once by <code>trunkline charge import subscribers.csv</code>.
+              Search by account number or by an identity of its subscriber. To import many accounts, run <code>trunkline charge import subscribers.csv</code>.
             </p>
           </Empty>
         </Show>
@@ -132,12 +132,12 @@ function NewAccount(props: { plans: string[]; close: () => void }): JSX.Element 
     try {
       const { decimals } = await get<{ decimals: number | null }>(`/charge/plans/${encodeURIComponent(plan())}`);
       const minor = minorOf(balance(), { currency: null, decimals });
-      if (minor === undefined) return void setError("The balance is no amount of the plan's currency.");
+      if (minor === undefined) return void setError("The balance is not a valid amount in the plan's currency.");
       const account = Number(number());
       if (made !== account) await post("/charge/accounts", { account, plan: plan(), balance: minor });
       made = account;
       if (identity().trim()) await put(`/charge/subscribers/${account}`, { account, identities: identity().trim().split(/[\s,]+/) });
-      toast(`Account ${account} is there.`);
+      toast(`Account ${account} created.`);
       navigate(`/charge/accounts/${account}`);
     } catch (problem) {
       setError(problem instanceof Error ? problem.message : String(problem));
@@ -157,11 +157,11 @@ function NewAccount(props: { plans: string[]; close: () => void }): JSX.Element 
           </select>
         </label>
         <label class="field">
-          <span>Balance it begins with</span>
+          <span>Opening balance</span>
           <input class="input" inputmode="decimal" value={balance()} onInput={(event) => setBalance(event.currentTarget.value)} />
         </label>
         <label class="field">
-          <span>Subscriber's identities (imsi:.. e164:..); none for later</span>
+          <span>Subscriber identities (imsi:.. e164:..), optional</span>
           <input class="input" value={identity()} onInput={(event) => setIdentity(event.currentTarget.value)} />
         </label>
         <Show when={error()}>
@@ -173,7 +173,7 @@ function NewAccount(props: { plans: string[]; close: () => void }): JSX.Element 
           <button type="button" class="button spread" onClick={props.close}>
             Cancel
           </button>
-          <button class="button primary">Make it</button>
+          <button class="button primary">Create</button>
         </footer>
       </form>
     </Dialog>
@@ -194,7 +194,7 @@ function One(props: { number: string }): JSX.Element {
       <Head title={`Account ${props.number}`}>
         <Show when={found()}>
           <button class="button" onClick={look}>
-            Look again
+            Refresh
           </button>
           <Show when={may("charge.operate")}>
             <button class="button primary" onClick={() => setOrder("top-up")}>
@@ -202,7 +202,7 @@ function One(props: { number: string }): JSX.Element {
             </button>
             <Show when={found()!.offers.length > 0}>
               <button class="button" onClick={() => setOrder("buy")}>
-                Give a bundle
+                Add a bundle
               </button>
             </Show>
           </Show>
@@ -218,8 +218,8 @@ function One(props: { number: string }): JSX.Element {
         <Find />
         <Switch fallback={<Loading what="the account" />}>
           <Match when={account.error instanceof Problem && account.error.kind === "not-found"}>
-            <Empty icon="registrations" title="There is no such account">
-              <p>{account.error.message} Find another one above.</p>
+            <Empty icon="registrations" title="Account not found">
+              <p>{account.error.message} Search for another one above.</p>
             </Empty>
           </Match>
           <Match when={account.error}>
@@ -260,17 +260,17 @@ function Summary(props: { account: ChargeAccount }): JSX.Element {
           <dd>{money(a().reserved, a())}</dd>
         </div>
         <div>
-          <dt>Free to spend</dt>
+          <dt>Available</dt>
           <dd>{money(Math.max(0, a().balance + a().credit - a().reserved), a())}</dd>
         </div>
         <div>
-          <dt>Credit</dt>
+          <dt>Credit limit</dt>
           <dd>{a().credit === 0 ? "none: prepaid" : money(a().credit, a())}</dd>
         </div>
         <div>
           <dt>Plan</dt>
           <dd>
-            <Show when={a().plan} fallback="none of that name any more">
+            <Show when={a().plan} fallback="the plan no longer exists">
               {(plan) => <A href={`/charge/tariffs/${encodeURIComponent(plan())}`}>{plan()}</A>}
             </Show>
           </dd>
@@ -311,14 +311,14 @@ function Bundles(props: { account: ChargeAccount }): JSX.Element {
       <header>
         <h2>Bundles and limits</h2>
       </header>
-      <Show when={a().allowances.length + a().counters.length > 0} fallback={<p class="body muted">It has no bundle, and spent nothing of a limit.</p>}>
+      <Show when={a().allowances.length + a().counters.length > 0} fallback={<p class="body muted">No bundles, and no limit used.</p>}>
         <ul class="charge-bars body">
           <For each={a().allowances}>
             {(bundle) => {
               const whole = (): number => Math.max(1, bundle.left, a().offers.find((offer) => offer.name === bundle.name)?.amount ?? 0);
               return (
                 <li>
-                  <span>{bundle.name ?? "of a former plan"}</span>
+                  <span>{bundle.name ?? "of a previous plan"}</span>
                   <span class="charge-bar" aria-hidden="true">
                     <span style={{ width: `${(bundle.left / whole()) * 100}%` }} />
                   </span>

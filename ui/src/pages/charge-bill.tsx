@@ -1,4 +1,4 @@
-// Wire against bill: calls of the store beside a carrier's bill, or beside what was charged online.
+// Reconciliation: captured calls against a carrier's bill, or against online charges.
 
 import { A, useNavigate, useParams, useSearchParams } from "@solidjs/router";
 import { createSignal, Match, onMount, Show, Switch, type JSX } from "solid-js";
@@ -20,28 +20,28 @@ const WORDS: WorkWords = {
   again: "Compare again",
   begin: "/charge/bill",
   doing: "Comparing",
-  failed: "It could not be compared",
-  said: { running: "Calls are compared.", done: "The comparison is done.", failed: "The comparison failed.", cancelled: "The comparison was cancelled." },
+  failed: "The comparison failed",
+  said: { running: "Comparing calls.", done: "The comparison is finished.", failed: "The comparison failed.", cancelled: "The comparison was cancelled." },
   far: ({ step, read }: Work): string => {
     switch (step) {
       case "bill":
-        return `${of(read, "line of the bill was read", "lines of the bill were read")} so far.`;
+        return `Reading the bill: ${of(read, "line", "lines")} so far.`;
       case "charges":
-        return `${of(read, "session that was charged was read", "sessions that were charged were read")} so far.`;
+        return `Reading charged sessions: ${of(read, "session", "sessions")} so far.`;
       case "payers":
-        return "Who pays is read out of the ledger.";
+        return "Reading subscribers from the ledger.";
       case "filter":
-        return `The calls of the filter are sought: ${of(read, "call", "calls")} so far.`;
+        return `Searching calls that match the filter: ${of(read, "call", "calls")} so far.`;
       case "calls":
-        return `${of(read, "call was read", "calls were read")} so far.`;
+        return `Reading calls: ${of(read, "call", "calls")} so far.`;
       case "captured":
-        return "What of the time was captured is looked at.";
+        return "Checking which times were captured.";
       case "pairs":
-        return `${of(read, "call is", "calls are")} paired with lines.`;
+        return `Matching ${of(read, "call", "calls")} with lines.`;
       case "lists":
-        return "The differences are listed.";
+        return "Listing the differences.";
       default:
-        return "It waits for its turn.";
+        return "Waiting in the queue.";
     }
   },
 };
@@ -57,7 +57,7 @@ export default function ChargeBillPage(): JSX.Element {
 
 /** What is compared, in words. */
 function Title(props: { of: ChargeComparison }): JSX.Element {
-  return <>{props.of.ask.bill ? (props.of.bill_name ?? "a bill") : "What was charged online"}</>;
+  return <>{props.of.ask.bill ? (props.of.bill_name ?? "a bill") : "Online charges"}</>;
 }
 
 /** What is to be compared, and what was. */
@@ -76,7 +76,7 @@ function Begin(): JSX.Element {
   const before = (): ChargeComparison | undefined => kept.all()?.find((one) => one.id === search.again);
   return (
     <>
-      <Head title="Wire against bill" />
+      <Head title="Reconciliation" />
       <ChargeNav />
       <div class="charge">
         <Switch fallback={<Loading what="comparisons" />}>
@@ -88,7 +88,7 @@ function Begin(): JSX.Element {
             <Show when={before()?.id ?? "new"} keyed>
               {(_of) => <BillForm before={before()} node={node() ?? null} begun={(id) => navigate(`/charge/bill/${id}`)} />}
             </Show>
-            <Before kept={kept} path="/charge/comparisons" name="Comparisons" title="Compared before" what={(one) => <What one={one} />} came={(one) => (one.compared ? outcomeOf(one.compared) : "")} />
+            <Before kept={kept} path="/charge/comparisons" name="Comparisons" title="Previous comparisons" what={(one) => <What one={one} />} came={(one) => (one.compared ? outcomeOf(one.compared) : "")} />
           </Match>
         </Switch>
       </div>
@@ -120,12 +120,12 @@ function One(props: { id: string }): JSX.Element {
   const one = followed.one;
   return (
     <>
-      <Head title="Wire against bill" about={<span class="muted">{one() && <Title of={one()!} />}</span>}>
+      <Head title="Reconciliation" about={<span class="muted">{one() && <Title of={one()!} />}</span>}>
         <Show when={one() && !followed.running()}>
           <A class="button" href={`/charge/bill?again=${props.id}`}>
             Change and compare again
           </A>
-          <ShareButton title="Wire against bill">Copy link</ShareButton>
+          <ShareButton title="Reconciliation">Copy link</ShareButton>
         </Show>
         <A class="button" href="/charge/bill">
           New comparison

@@ -47,10 +47,10 @@ export default function ChargeClients(): JSX.Element {
             <Trouble error={page.error} retry={() => void again.refetch()} />
           </Match>
           <Match when={known(page) && all().length === 0 && calls().length === 0}>
-            <Empty icon="charge" title="No client is connected">
+            <Empty icon="charge" title="No clients connected">
               <p>
-                Gateways (PGW, UPF, IMS) connect by Diameter to the addresses that the node listens to. One that is refused stands in the node's log; <code>--peer</code> and <code>--allow</code>, or <code>[charge] peers</code> and{" "}
-                <code>allow</code>, say who may.
+                Gateways (PGW, UPF, IMS) connect by Diameter to the node's listen addresses. The node's log lists refused connections. <code>--peer</code> and <code>--allow</code>, or <code>[charge] peers</code> and{" "}
+                <code>allow</code> set which clients may connect.
               </p>
             </Empty>
           </Match>
@@ -61,7 +61,7 @@ export default function ChargeClients(): JSX.Element {
             <section class="panel" aria-label="Clients">
               <header>
                 <h2>Connections</h2>
-                <span class="muted">{all().length > 0 ? "of both sides" : "There is none."}</span>
+                <span class="muted">{all().length > 0 ? "incoming and outgoing" : "No connections."}</span>
               </header>
               <div class="scroll" tabindex="0" role="group" aria-label="Table of clients">
                 <table class="table">
@@ -72,15 +72,15 @@ export default function ChargeClients(): JSX.Element {
                       <th scope="col">Address</th>
                       <th scope="col">Watchdog</th>
                       <th scope="col">Since</th>
-                      <th scope="col">Heard</th>
+                      <th scope="col">Last message</th>
                       <th scope="col" class="right">
                         Requests
                       </th>
                       <th scope="col" class="right">
-                        Copies
+                        Duplicates
                       </th>
                       <th scope="col" class="right">
-                        Refused
+                        Rejected
                       </th>
                       <th scope="col" class="right">
                         Too busy
@@ -112,19 +112,19 @@ export default function ChargeClients(): JSX.Element {
 
 const STATES: Record<string, { meaning: Meaning; text: string }> = {
   open: { meaning: "good", text: "connected" },
-  came: { meaning: "good", text: "connected itself" },
-  dialling: { meaning: "none", text: "is connected to" },
-  greeting: { meaning: "none", text: "is greeted" },
+  came: { meaning: "good", text: "incoming" },
+  dialling: { meaning: "none", text: "connecting" },
+  greeting: { meaning: "none", text: "handshake" },
   down: { meaning: "bad", text: "down" },
 };
 
-/** Peers that the node connects to. */
+/** Outgoing peers. */
 function Calls(props: { calls: ChargeCall[] }): JSX.Element {
   return (
-    <section class="panel" aria-label="Peers that the node connects to">
+    <section class="panel" aria-label="Outgoing peers">
       <header>
-        <h2>Peers that the node connects to</h2>
-        <span class="muted">relays and gateways of its configuration</span>
+        <h2>Outgoing peers</h2>
+        <span class="muted">relays and gateways in the configuration</span>
       </header>
       <div class="scroll" tabindex="0" role="group" aria-label="Table of peers">
         <table class="table">
@@ -134,7 +134,7 @@ function Calls(props: { calls: ChargeCall[] }): JSX.Element {
               <th scope="col">Address</th>
               <th scope="col">State</th>
               <th scope="col" class="right">
-                Tries
+                Attempts
               </th>
             </tr>
           </thead>
@@ -148,7 +148,7 @@ function Calls(props: { calls: ChargeCall[] }): JSX.Element {
                   </td>
                   <td>
                     <Tag meaning={STATES[call.state]?.meaning ?? "none"}>{STATES[call.state]?.text ?? call.state}</Tag>{" "}
-                    <span class="muted">{[call.why, call.next_s === null ? "" : `again in ${whole(call.next_s)} s`].filter(Boolean).join("; ")}</span>
+                    <span class="muted">{[call.why, call.next_s === null ? "" : `retry in ${whole(call.next_s)} s`].filter(Boolean).join("; ")}</span>
                   </td>
                   <td class="right num">{whole(call.tries)}</td>
                 </tr>
@@ -168,7 +168,7 @@ function Row(props: { peer: ChargePeer }): JSX.Element {
   return (
     <tr>
       <td class="charge-id">
-        <A href={`/charge/sessions?origin=${encodeURIComponent(peer().host)}`} title="Its sessions">
+        <A href={`/charge/sessions?origin=${encodeURIComponent(peer().host)}`} title="Sessions of this client">
           {peer().host}
         </A>
       </td>

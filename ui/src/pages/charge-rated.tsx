@@ -20,18 +20,18 @@ const WORDS: WorkWords = {
   again: "Rate again",
   begin: "/charge/rated",
   doing: "Rating",
-  failed: "They could not be rated",
-  said: { running: "Calls are rated.", done: "The calls are rated.", failed: "The rating failed.", cancelled: "The rating was cancelled." },
+  failed: "The rating failed",
+  said: { running: "Rating calls.", done: "The rating is finished.", failed: "The rating failed.", cancelled: "The rating was cancelled." },
   far: ({ step, read }: Work): string => {
     switch (step) {
       case "payers":
-        return "Who pays, and by which plan, is read out of the ledger.";
+        return "Reading subscribers and their plans from the ledger.";
       case "filter":
-        return `The calls of the filter are sought: ${of(read, "call", "calls")} so far.`;
+        return `Searching calls that match the filter: ${of(read, "call", "calls")} so far.`;
       case "calls":
-        return `${of(read, "call was read", "calls were read")} so far, those before that time among them as far as bundles reach back.`;
+        return `Reading calls: ${of(read, "call", "calls")} so far, including earlier calls that used up bundles.`;
       default:
-        return "It waits for its turn.";
+        return "Waiting in the queue.";
     }
   },
 };
@@ -76,7 +76,7 @@ function Begin(): JSX.Element {
             <Show when={before()?.id ?? "new"} keyed>
               {(_of) => <RatedForm before={before()} node={node()} begun={(id) => navigate(`/charge/rated/${id}`)} />}
             </Show>
-            <Before kept={kept} path="/charge/ratings" name="Ratings" title="Rated before" what={(one) => <What one={one} />} came={(one) => (one.rated ? outcomeOf(one.rated) : "")} />
+            <Before kept={kept} path="/charge/ratings" name="Ratings" title="Previous ratings" what={(one) => <What one={one} />} came={(one) => (one.rated ? outcomeOf(one.rated) : "")} />
           </Match>
         </Switch>
       </div>

@@ -40,7 +40,7 @@ export default function ChargeSessionPage(): JSX.Element {
       <Head title="Session" about={<span class="mono muted charge-id">{name()}</span>}>
         <Show when={known(session)}>
           <button class="button" onClick={() => void sessionAgain.refetch()}>
-            Look again
+            Refresh
           </button>
           <Show when={may("charge.operate") && !known(session)?.aborting}>
             <button class="button danger" onClick={() => setAborting(true)}>
@@ -53,9 +53,9 @@ export default function ChargeSessionPage(): JSX.Element {
       <div class="charge">
         <Switch>
           <Match when={gone()}>
-            <Empty icon="charge" title="No open session has this key">
+            <Empty icon="charge" title="Session not found">
               <p>
-                It has ended, or another one has its place. What happened stands in the ledger of its account; a link with the Session-Id shows sessions that have ended, too. <A href="/charge/sessions">See the open ones</A>.
+                The session has ended. Its history is in the ledger of its account; a link with the Session-Id also shows ended sessions. <A href="/charge/sessions">Open sessions</A>.
               </p>
             </Empty>
           </Match>
@@ -74,12 +74,12 @@ export default function ChargeSessionPage(): JSX.Element {
       <Show when={aborting()}>
         <Confirm
           title="End the session?"
-          text="Nothing more is granted, and its client is asked to end it (ASR). What it reports until then is charged. That cannot be undone."
-          action="End it"
+          text="The node grants no more units and asks the client to end the session (ASR). Usage that the client still reports is charged. This cannot be undone."
+          action="End the session"
           close={() => setAborting(false)}
           run={async () => {
             await post(`/charge/sessions/${encodeURIComponent(key())}/abort`, {});
-            toast("The client is asked to end the session.");
+            toast("The node asked the client to end the session.");
             void sessionAgain.refetch();
           }}
         />
@@ -95,10 +95,10 @@ function Now(props: { session: Session; coin: Coin }): JSX.Element {
       <header>
         <h2>Now</h2>
         <Show when={s().aborting}>
-          <Tag meaning="warn">to end</Tag>
+          <Tag meaning="warn">ending</Tag>
         </Show>
         <Show when={s().asked}>
-          <Tag meaning="note">its client is asked to come again</Tag>
+          <Tag meaning="note">re-authorization requested</Tag>
         </Show>
       </header>
       <dl class="charge-facts body">
@@ -117,15 +117,15 @@ function Now(props: { session: Session; coin: Coin }): JSX.Element {
           <dd>{s().origin}</dd>
         </div>
         <div>
-          <dt>Where</dt>
+          <dt>Location</dt>
           <dd>{[s().apn, s().network, s().destination].filter(Boolean).join(", ") || "–"}</dd>
         </div>
         <div>
-          <dt>Newest request</dt>
+          <dt>Last request</dt>
           <dd>{s().number}</dd>
         </div>
         <div>
-          <dt>Given up at</dt>
+          <dt>Expires at</dt>
           <dd>
             <Time at={s().deadline} />
           </dd>
@@ -137,7 +137,7 @@ function Now(props: { session: Session; coin: Coin }): JSX.Element {
             <tr>
               <th scope="col">Service</th>
               <th scope="col" class="right">
-                May use
+                Granted
               </th>
               <th scope="col" class="right">
                 Reserved
@@ -147,11 +147,11 @@ function Now(props: { session: Session; coin: Coin }): JSX.Element {
             </tr>
           </thead>
           <tbody>
-            <For each={s().services} fallback={<tr><td colspan={5} class="muted">It has no service yet.</td></tr>}>
+            <For each={s().services} fallback={<tr><td colspan={5} class="muted">No services yet.</td></tr>}>
               {(service) => (
                 <tr>
                   <td>
-                    {serviceText(service.rating_group, service.service)} {service.granted?.last ? <Tag meaning="warn">the last</Tag> : null}
+                    {serviceText(service.rating_group, service.service)} {service.granted?.last ? <Tag meaning="warn">final units</Tag> : null}
                   </td>
                   <td class="right nowrap num">{service.granted ? units(service.granted.units, service.granted.unit) : "nothing"}</td>
                   <td class="right nowrap num">{money(service.granted?.money, props.coin)}</td>
@@ -196,10 +196,10 @@ function Timeline(props: { asked: { key: string } | { session: string }; look: S
     return events().map((event) => (sum += event.kind === "charged" ? (event.money ?? 0) : 0));
   });
   return (
-    <section class="panel" aria-label="What happened">
+    <section class="panel" aria-label="Timeline">
       <header>
-        <h2>What happened</h2>
-        <span class="muted">out of the ledger, the oldest first</span>
+        <h2>Timeline</h2>
+        <span class="muted">from the ledger, oldest first</span>
       </header>
       <Show
         when={events().length > 0}
@@ -207,21 +207,21 @@ function Timeline(props: { asked: { key: string } | { session: string }; look: S
           <div class="body">
             <Switch fallback={<Loading what="the ledger" />}>
               <Match when={error()}>
-                <p class="muted">{error() instanceof Error ? (error() as Error).message : "The ledger cannot be read."}</p>
+                <p class="muted">{error() instanceof Error ? (error() as Error).message : "The ledger could not be read."}</p>
               </Match>
               <Match when={!busy()}>
-                <p class="muted">Nothing of it is in the newest part of the ledger.</p>
+                <p class="muted">The newest part of the ledger has no entries of this session.</p>
               </Match>
             </Switch>
           </div>
         }
       >
-        <div class="scroll" tabindex="0" role="group" aria-label="Table of what happened">
+        <div class="scroll" tabindex="0" role="group" aria-label="Timeline table">
           <table class="table">
             <thead>
               <tr>
                 <th scope="col">When</th>
-                <th scope="col">What</th>
+                <th scope="col">Event</th>
                 <th scope="col">Service</th>
                 <th scope="col" class="right">
                   Units
@@ -230,7 +230,7 @@ function Timeline(props: { asked: { key: string } | { session: string }; look: S
                   Money
                 </th>
                 <th scope="col" class="right">
-                  Debited so far
+                  Total debited
                 </th>
                 <th scope="col" class="right">
                   Entry
@@ -261,7 +261,7 @@ function Timeline(props: { asked: { key: string } | { session: string }; look: S
         <Show when={next()}>
           <div class="body">
             <button class="button" disabled={busy()} onClick={() => void load(next())}>
-              What came after
+              Later events
             </button>
           </div>
         </Show>
@@ -270,7 +270,7 @@ function Timeline(props: { asked: { key: string } | { session: string }; look: S
   );
 }
 
-const ENDS: Record<string, string> = { terminated: "its client ended it", event: "it was one event", supervision: "nothing came for too long" };
+const ENDS: Record<string, string> = { terminated: "ended by the client", event: "one-time event", supervision: "no request in time" };
 
 /** Where a session is, and whom it calls. */
 function Place(props: { event: ChargeEvent }): JSX.Element {
@@ -283,7 +283,7 @@ function What(props: { event: ChargeEvent; coin: Coin }): JSX.Element {
   return (
     <Switch fallback={e().kind}>
       <Match when={e().kind === "opened"}>
-        <b>Began</b> <Place event={e()} />
+        <b>Started</b> <Place event={e()} />
       </Match>
       <Match when={e().kind === "moved"}>
         Moved to <Place event={e()} />
@@ -292,7 +292,7 @@ function What(props: { event: ChargeEvent; coin: Coin }): JSX.Element {
         Used
         <Show when={(e().short ?? 0) > 0}>
           {" "}
-          <Tag meaning="bad">{money(e().short, props.coin)} were not there</Tag>
+          <Tag meaning="bad">{money(e().short, props.coin)} not covered</Tag>
         </Show>
       </Match>
       <Match when={e().kind === "granted"}>
@@ -301,20 +301,20 @@ function What(props: { event: ChargeEvent; coin: Coin }): JSX.Element {
           until <Time at={e().until} shape="clock" />
         </span>{" "}
         <Show when={e().last}>
-          <Tag meaning="warn">the last</Tag>
+          <Tag meaning="warn">final units</Tag>
         </Show>
       </Match>
       <Match when={e().kind === "answered"}>
         Request {e().number} answered <Tag meaning={e().result === 2001 ? "good" : "warn"}>{resultText(e().result)}</Tag>
       </Match>
       <Match when={e().kind === "aborting"}>
-        <Tag meaning="warn">to end</Tag> an operator said so
+        <Tag meaning="warn">ending</Tag> by an operator
       </Match>
       <Match when={e().kind === "closed"}>
         <b>Ended</b> <span class="muted">{ENDS[e().cause ?? ""] ?? e().cause}</span>
       </Match>
       <Match when={e().kind === "forgotten"}>
-        <span class="muted">Its answers are forgotten</span>
+        <span class="muted">Stored answers removed</span>
       </Match>
     </Switch>
   );

@@ -51,7 +51,7 @@ export default function ChargeSessions(): JSX.Element {
     <>
       <Head title="Sessions">
         <button class="button" onClick={() => void load()} disabled={busy()}>
-          Look again
+          Refresh
         </button>
       </Head>
       <ChargeNav />
@@ -61,9 +61,9 @@ export default function ChargeSessions(): JSX.Element {
           {field("account", "Account", "account")}
           {field("origin", "Client", "client (Origin-Host)")}
           <select class="input" aria-label="State" value={search.state ?? ""} onChange={(event) => setSearch({ state: event.currentTarget.value || undefined })}>
-            <option value="">all open ones</option>
-            <option value="open">going on</option>
-            <option value="ending">to end</option>
+            <option value="">all open</option>
+            <option value="open">active</option>
+            <option value="ending">ending</option>
           </select>
         </div>
         <Show when={!nobody()} fallback={<NoNode />}>
@@ -77,9 +77,9 @@ export default function ChargeSessions(): JSX.Element {
                         <th scope="col">Session</th>
                         <th scope="col">Account</th>
                         <th scope="col">Client</th>
-                        <th scope="col">Where</th>
+                        <th scope="col">Location</th>
                         <th scope="col">Granted</th>
-                        <th scope="col">Given up at</th>
+                        <th scope="col">Expires at</th>
                       </tr>
                     </thead>
                     <tbody>
@@ -95,7 +95,7 @@ export default function ChargeSessions(): JSX.Element {
                   More sessions
                 </button>
                 <Show when={stopped()}>
-                  <span class="muted">The search was stopped after a second, and goes on from there.</span>
+                  <span class="muted">The search stopped after one second; More continues it.</span>
                 </Show>
               </p>
             </Show>
@@ -116,7 +116,7 @@ function Row(props: { row: ChargeSession }): JSX.Element {
         </A>
         <Show when={row().aborting}>
           {" "}
-          <Tag meaning="warn">to end</Tag>
+          <Tag meaning="warn">ending</Tag>
         </Show>
       </td>
       <td class="num">
@@ -125,7 +125,7 @@ function Row(props: { row: ChargeSession }): JSX.Element {
       <td class="charge-id">{row().origin}</td>
       <td class="charge-id">{[row().apn, row().network, row().destination].filter(Boolean).join(", ") || "–"}</td>
       <td>
-        <For each={row().services} fallback={<span class="muted">nothing yet</span>}>
+        <For each={row().services} fallback={<span class="muted">none yet</span>}>
           {(service) => (
             <div class="nowrap" title={serviceText(service.rating_group, service.service)}>
               <span class="muted">{service.rating_group ?? "–"}:</span> <span class="num">{service.granted ? units(service.granted.units, service.granted.unit) : "nothing"}</span>
@@ -142,13 +142,13 @@ function Row(props: { row: ChargeSession }): JSX.Element {
 
 function Nothing(props: { filtered: boolean; stopped: boolean }): JSX.Element {
   return (
-    <Empty icon="charge" title={props.filtered ? "No open session fits" : "No session is open"}>
+    <Empty icon="charge" title={props.filtered ? "No open sessions match" : "No open sessions"}>
       <p>
         {props.filtered
           ? props.stopped
-            ? "None fits among those that were looked at in a second."
-            : "Sessions that have ended are in the ledger of their account."
-          : "A session begins when a client asks for one (CCR-I). `trunkline charge load` plays clients."}
+            ? "No match among the sessions searched in one second."
+            : "Ended sessions are in the ledger of their account."
+          : "A session starts when a client requests one (CCR-I). `trunkline charge load` simulates clients."}
       </p>
     </Empty>
   );

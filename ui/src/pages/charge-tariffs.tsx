@@ -65,8 +65,8 @@ export default function ChargeTariffs(): JSX.Element {
             <Trouble error={plans.error} retry={() => void again.refetch()} />
           </Match>
           <Match when={known(plans) && name() === undefined}>
-            <Empty icon="charge" title="There is no tariff plan yet">
-              <p>Nothing has a price without one. Write it below, or bring a file by <code>trunkline charge plan standard.toml</code>.</p>
+            <Empty icon="charge" title="No tariff plans yet">
+              <p>Without a plan nothing has a price. Write one below, or load a file: <code>trunkline charge plan standard.toml</code>.</p>
             </Empty>
             <Show when={may("charge.manage")}>
               <Editor plan={undefined} again={() => void again.refetch()} />
@@ -86,9 +86,9 @@ function One(props: { name: string; again: () => void }): JSX.Element {
   return (
     <Switch fallback={<Loading what="the plan" />}>
       <Match when={plan.error}>
-        <Empty icon="charge" title="There is no such plan">
+        <Empty icon="charge" title="Plan not found">
           <p>
-            {plan.error.message} <A href="/charge/tariffs">See those that there are</A>.
+            {plan.error.message} <A href="/charge/tariffs">Show all plans</A>.
           </p>
         </Empty>
       </Match>
@@ -110,7 +110,7 @@ function One(props: { name: string; again: () => void }): JSX.Element {
   );
 }
 
-/** The texts that held before, each beside the one that holds. */
+/** The texts that held before, each beside the current version. */
 function Versions(props: { plan: ChargePlan }): JSX.Element {
   const [search, setSearch] = useSearchParams<{ version?: string }>();
   const entries = (): number[] => [...props.plan.former].reverse();
@@ -126,7 +126,7 @@ function Versions(props: { plan: ChargePlan }): JSX.Element {
           version {props.plan.version}, since entry {props.plan.since}; {props.plan.currency}
         </span>
         <Show when={entries().length > 0}>
-          <select class="input" aria-label="Compare with a former version" value={search.version ?? ""} onChange={(event) => setSearch({ version: event.currentTarget.value || undefined })}>
+          <select class="input" aria-label="Compare with a previous version" value={search.version ?? ""} onChange={(event) => setSearch({ version: event.currentTarget.value || undefined })}>
             <option value="">compare with …</option>
             <For each={entries()}>
               {(entry, at) => (
@@ -138,12 +138,12 @@ function Versions(props: { plan: ChargePlan }): JSX.Element {
           </select>
         </Show>
       </header>
-      <Show when={search.version} fallback={<p class="body muted">{entries().length > 0 ? "What was charged by a former version stays as it was." : "It is the first of its name."}</p>}>
+      <Show when={search.version} fallback={<p class="body muted">{entries().length > 0 ? "Charges made with a previous version do not change." : "This is the first version."}</p>}>
         <Show when={known(former)} fallback={<p class="body muted">{former.error ? String(former.error.message) : "Loading …"}</p>}>
           {(former) => (
             <>
               <p class="body muted">
-                What changed since the version of <Time at={former().at} />:
+                Changes since the version of <Time at={former().at} />:
               </p>
               <PlanDiff before={former().text} after={props.plan.text} />
             </>
@@ -192,8 +192,8 @@ function Editor(props: { plan: ChargePlan | undefined; again: () => void }): JSX
       <section class="panel" aria-label="Text">
         <header>
           <h2>{props.plan ? "Text" : "New plan"}</h2>
-          <Show when={changed()} fallback={<span class="muted">as it holds</span>}>
-            <span class="muted">changed, not live</span>
+          <Show when={changed()} fallback={<span class="muted">current</span>}>
+            <span class="muted">edited, not live</span>
           </Show>
           <Show when={may("charge.manage")}>
             <div class="row">
@@ -236,7 +236,7 @@ function Editor(props: { plan: ChargePlan | undefined; again: () => void }): JSX
                       <span class="good-ink">
                         <Icon name="good" />
                       </span>
-                      Nothing is wrong with it. It is the plan “{checked().name}”.
+                      The plan is valid: “{checked().name}”.
                     </p>
                   }
                 >
@@ -269,7 +269,7 @@ function Editor(props: { plan: ChargePlan | undefined; again: () => void }): JSX
       <Show when={changed() && props.plan}>
         <section class="panel" aria-label="Difference">
           <header>
-            <h2>What would change</h2>
+            <h2>Changes</h2>
           </header>
           <PlanDiff before={live()} after={text()} />
         </section>
@@ -280,7 +280,7 @@ function Editor(props: { plan: ChargePlan | undefined; again: () => void }): JSX
       <Show when={sure()}>
         <Confirm
           title={`Put “${checked()?.name ?? ""}” live?`}
-          text="It holds from now on, in place of the one of its name. Clients of open sessions are asked to come again; what was charged stays. The former text stays as a version."
+          text="The plan replaces the plan of that name at once. The node asks clients of open sessions to re-authorize. Earlier charges do not change. The previous text is kept as a version."
           action="Put it live"
           close={() => setSure(false)}
           run={async () => {
@@ -339,25 +339,25 @@ function TryOut(props: { plan: string; text: string }): JSX.Element {
       .catch(toastError);
   };
   return (
-    <section class="panel" aria-label="Try it out">
+    <section class="panel" aria-label="Replay usage">
       <header>
-        <h2>Try it out</h2>
-        <span class="muted">what was used is charged anew by this text; nothing changes</span>
+        <h2>Replay usage</h2>
+        <span class="muted">charges past usage again with this plan; nothing is stored</span>
         <div class="row">
           <select class="input" aria-label="Usage of" value={span()} onChange={(event) => setSpan(Number(event.currentTarget.value))}>
             <For each={SPANS}>{(one, at) => <option value={at()}>{one.name}</option>}</For>
           </select>
           <button class="button" disabled={running()} onClick={begin}>
-            Try it out
+            Replay usage
           </button>
         </div>
       </header>
-      <Switch fallback={<p class="body muted">Days are those of UTC. Who is refused uses less, and who pays less uses more: that nobody can know, and it stays as it was.</p>}>
+      <Switch fallback={<p class="body muted">Days are UTC. Usage is replayed unchanged; changed behaviour is not modelled.</p>}>
         <Match when={running()}>
           <div class="body row">
             {/* Before the first entry the state of the accounts is read, which tells nothing of how far it is. */}
-            <Show when={tryout()!.total > 0} fallback={<progress class="charge-progress" aria-label="The state before that time is read" />}>
-              <progress class="charge-progress" max={tryout()!.total} value={tryout()!.read} aria-label="Entries of the ledger that were read" />
+            <Show when={tryout()!.total > 0} fallback={<progress class="charge-progress" aria-label="Reading the state before that time" />}>
+              <progress class="charge-progress" max={tryout()!.total} value={tryout()!.read} aria-label="Ledger entries read" />
             </Show>
             <button class="button" onClick={cancel}>
               Cancel
@@ -370,13 +370,13 @@ function TryOut(props: { plan: string; text: string }): JSX.Element {
           </p>
         </Match>
         <Match when={tryout()?.state === "cancelled"}>
-          <p class="body muted">It was cancelled.</p>
+          <p class="body muted">Cancelled.</p>
         </Match>
         <Match when={tryout()?.tried}>
           {(tried) => (
             <>
               <p class="body muted">
-                The text as it was on <Time at={tryout()!.asked} shape="short" />:
+                The plan as of <Time at={tryout()!.asked} shape="short" />:
               </p>
               <Tried tried={tried()} />
             </>

@@ -81,11 +81,11 @@ function Warnings(props: { node: ChargeNode; peers: ChargePeers["peers"]; points
         when={found().length > 0}
         fallback={
           <p class="body remark">
-            <Show when={props.whole} fallback={<span class="muted">The node itself tells of nothing; the last minute's answers and the clients are judged in the view by the second, once they are known.</span>}>
+            <Show when={props.whole} fallback={<span class="muted">The node reports no problems. Answers and clients are checked as soon as the data of the last minute is loaded.</span>}>
               <span class="good-ink">
                 <Icon name="good" />
               </span>
-              <span>Nothing needs attention: the disk keeps up, and clients are answered.</span>
+              <span>No problems: the disk keeps up and the node answers its clients.</span>
             </Show>
           </p>
         }
@@ -98,7 +98,7 @@ function Warnings(props: { node: ChargeNode; peers: ChargePeers["peers"]; points
                   <Icon name={warning.meaning} />
                 </span>
                 <span>
-                  {warning.text} <Show when={warning.href}>{(href) => <A href={href()}>See</A>}</Show>
+                  {warning.text} <Show when={warning.href}>{(href) => <A href={href()}>Open</A>}</Show>
                 </span>
               </li>
             )}
@@ -124,12 +124,12 @@ function Figures(props: { node: ChargeNode; points: ChargePoint[] }): JSX.Elemen
     <section class="panel" aria-label="Now">
       <dl class="charge-figures">
         <Figure name="Requests" value={perSecond(rate())} about={`p99 ${micros(last().at(-1)?.p99_us)}`} />
-        <Figure name="Open sessions" value={whole(props.node.open_sessions)} about={`of ${whole(props.node.sessions_limit)} at most`} href="/charge/sessions" />
+        <Figure name="Open sessions" value={whole(props.node.open_sessions)} about={`limit ${whole(props.node.sessions_limit)}`} href="/charge/sessions" />
         <Figure name="Accounts" value={whole(props.node.accounts)} about={`${whole(props.node.subscribers)} subscribers`} href="/charge/accounts" />
         <Figure name="Clients" value={whole(props.node.clients)} about="connected" href="/charge/clients" />
         <Figure name="Tariffs" value={whole(props.node.plans.length)} about={plans()} href="/charge/tariffs" />
         <Figure name="Ledger" value={whole(props.node.sequence)} about={`entries; ${whole(props.node.sequence - props.node.durable)} not on disk yet`} />
-        <Figure name="Disk" value={`${props.node.behind_percent} %`} about={`of what may wait; ${octets(props.node.written_octets)} written`} />
+        <Figure name="Disk" value={`${props.node.behind_percent} %`} about={`of the write queue; ${octets(props.node.written_octets)} written`} />
       </dl>
     </section>
   );

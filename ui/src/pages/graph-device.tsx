@@ -49,7 +49,7 @@ export default function Device(): JSX.Element {
       <Head title={known(device)?.name ?? "Device"} about={<Show when={known(device)}>{(device) => <State device={device()} />}</Show>}>
         <Show when={may("graphs.manage") && known(device)}>
           <button class="button" onClick={() => set(known(device)!.state === "disabled" ? "active" : "disabled")}>
-            {known(device)!.state === "disabled" ? "Poll it again" : "Do not poll"}
+            {known(device)!.state === "disabled" ? "Resume polling" : "Pause polling"}
           </button>
           <Show when={known(device)!.state !== "disabled"}>
             <button class="button" aria-pressed={known(device)!.quiet} onClick={() => set(known(device)!.quiet ? "active" : "maintenance")}>
@@ -57,7 +57,7 @@ export default function Device(): JSX.Element {
             </button>
           </Show>
           <button class="button" onClick={() => setBehind(true)}>
-            The way to it
+            Upstream devices
           </button>
           <button class="button danger" onClick={() => setRemoving(true)}>
             Remove
@@ -82,7 +82,7 @@ export default function Device(): JSX.Element {
                     <Show when={device().graphs > PREVIEWS}>
                       <div class="row spread">
                         <button class="button" disabled={page() === 0} onClick={() => setSearch({ page: page() === 1 ? undefined : String(page()) })}>
-                          Before
+                          Previous
                         </button>
                         <button class="button" disabled={(page() + 1) * PREVIEWS >= device().graphs} onClick={() => setSearch({ page: String(page() + 2) })}>
                           Next
@@ -94,8 +94,8 @@ export default function Device(): JSX.Element {
                     when={(known(graphs)?.graphs.length ?? 0) > 0}
                     fallback={
                       <Show when={known(graphs)}>
-                        <Empty icon="graphs" title="It has no graphs yet">
-                          They come as soon as what they show has said something.
+                        <Empty icon="graphs" title="No graphs yet">
+                          Graphs appear when the device has answered for the first time.
                         </Empty>
                       </Show>
                     }
@@ -114,7 +114,7 @@ export default function Device(): JSX.Element {
       <Show when={removing()}>
         <Confirm
           title="Remove the device"
-          text={`${known(device)?.name ?? "It"}, its graphs and all that was read of it go. This cannot be undone.`}
+          text={`${known(device)?.name ?? "It"}, its graphs and its stored data will be deleted. This cannot be undone.`}
           action="Remove the device"
           close={() => setRemoving(false)}
           run={async () => {
@@ -133,7 +133,7 @@ function State(props: { device: GraphDevice }): JSX.Element {
     <span class="row">
       <Tag meaning={state().meaning}>{state().text}</Tag>
       <Show when={props.device.flapping}>
-        <Tag meaning="warn">up and down by turns</Tag>
+        <Tag meaning="warn">flapping</Tag>
       </Show>
       <Show when={props.device.since}>
         <span class="muted">
@@ -145,25 +145,25 @@ function State(props: { device: GraphDevice }): JSX.Element {
 }
 
 function Facts(props: { device: GraphDevice }): JSX.Element {
-  const snmp = (): string => (props.device.version ? `v${props.device.version}, port ${props.device.port}${props.device.credential ? `, ${props.device.credential}` : ""}` : "not asked");
+  const snmp = (): string => (props.device.version ? `v${props.device.version}, port ${props.device.port}${props.device.credential ? `, ${props.device.credential}` : ""}` : "off");
   const up = (): string => {
     const { of, all, failures, recoveries } = props.device.probes;
-    if (of.length === 0) return "it is always up";
+    if (of.length === 0) return "none: always up";
     return `${of.join(all ? " and " : " or ")}; down after ${whole(failures)}, up after ${whole(recoveries)} in a row`;
   };
   const facts = (): [string, string | null | undefined][] => [
     ["Address", props.device.address],
     ["SNMP", snmp()],
-    ["Up while it answers", up()],
+    ["Up/down check", up()],
     ["Site", props.device.site],
     ["Kind", props.device.template],
-    ["Calls itself", props.device.system.name],
+    ["System name", props.device.system.name],
     ["Location", props.device.system.location],
     ["Contact", props.device.system.contact],
     ["sysObjectID", props.device.system.object],
-    ["Answers within", props.device.round_trip_ms === null ? null : `${amount(props.device.round_trip_ms / 1000, 1000, "s")}`],
-    ["Cycles left out", props.device.missed > 0 ? whole(props.device.missed) : null],
-    ["Behind", props.device.behind.map((device) => device.name).join(", ")],
+    ["Response time", props.device.round_trip_ms === null ? null : `${amount(props.device.round_trip_ms / 1000, 1000, "s")}`],
+    ["Missed polls", props.device.missed > 0 ? whole(props.device.missed) : null],
+    ["Upstream devices", props.device.behind.map((device) => device.name).join(", ")],
     ["Notes", props.device.notes],
   ];
   return (
@@ -197,33 +197,33 @@ function Read(props: { device: GraphDevice }): JSX.Element {
   const [all, setAll] = createSignal(false);
   const shown = (): GraphDevice["read"] => (all() ? props.device.read : odd());
   const why = (one: GraphDevice["read"][number]): string => {
-    if (!one.active) return "is not read";
+    if (!one.active) return "paused";
     if (one.fault) return one.fault;
-    if (one.absent) return "the device does not have this row at present";
-    if (one.last === null) return "nothing has been read yet";
-    return one.silent ? "is silent" : "";
+    if (one.absent) return "the device does not have this row now";
+    if (one.last === null) return "no data yet";
+    return one.silent ? "not responding" : "";
   };
   return (
-    <section class="panel" aria-label="What is read">
+    <section class="panel" aria-label="Data sources">
       <header>
-        <h2>What is read</h2>
+        <h2>Data sources</h2>
         <span class="muted">
-          {of(props.device.sources, "data source", "data sources")}, {odd().length === 0 ? "all answer" : `${whole(odd().length)} without an answer`}
+          {of(props.device.sources, "data source", "data sources")}, {odd().length === 0 ? "all responding" : `${whole(odd().length)} not responding`}
         </span>
         <button class="button" aria-pressed={all()} onClick={() => setAll(!all())}>
-          All of them
+          Show all
         </button>
       </header>
       <Show when={shown().length > 0}>
-        <div class="scroll" tabindex="0" role="group" aria-label="Table of what is read">
+        <div class="scroll" tabindex="0" role="group" aria-label="Table of data sources">
           <table class="table">
             <thead>
               <tr>
-                <th scope="col">What</th>
-                <th scope="col">How</th>
-                <th scope="col">Every</th>
-                <th scope="col">Last sample in its file</th>
-                <th scope="col">Why there is nothing</th>
+                <th scope="col">Data source</th>
+                <th scope="col">Method</th>
+                <th scope="col">Interval</th>
+                <th scope="col">Last stored sample</th>
+                <th scope="col">Problem</th>
               </tr>
             </thead>
             <tbody>
@@ -257,9 +257,9 @@ function Read(props: { device: GraphDevice }): JSX.Element {
 function Rows(props: { device: GraphDevice }): JSX.Element {
   return (
     <Show when={props.device.rows.length > 0}>
-      <section class="panel" aria-label="Rows of its tables">
+      <section class="panel" aria-label="Table rows">
         <header>
-          <h2>Rows</h2>
+          <h2>Table rows</h2>
           <span class="muted">
             {props.device.rows.length < props.device.rows_total ? `the first ${whole(props.device.rows.length)} of ${whole(props.device.rows_total)}` : of(props.device.rows_total, "row", "rows")}
           </span>
@@ -284,7 +284,7 @@ function Rows(props: { device: GraphDevice }): JSX.Element {
                     <td>{row.table}</td>
                     <td>{row.name}</td>
                     <td>{row.label}</td>
-                    <td class="num">{row.index ?? <Tag meaning="warn">not there</Tag>}</td>
+                    <td class="num">{row.index ?? <Tag meaning="warn">missing</Tag>}</td>
                     <td class="right">{amount(row.speed, 1000, "bit/s")}</td>
                   </tr>
                 )}

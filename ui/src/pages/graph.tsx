@@ -64,17 +64,17 @@ export default function Graph(): JSX.Element {
     setRange(absolute(from - (to - from) / 2, Math.min(Date.now(), to + (to - from) / 2)));
   };
   useKeys([
-    { keys: "-", what: "a wider range of time", run: zoomOut },
-    ...SPANS.map(({ from, name }, at) => ({ keys: String(at + 1), what: `the last ${name.toLowerCase()}`, run: () => inFile({ from, to: "now" }) })),
-    { keys: "r", what: "in real time, or as it is kept", run: () => setSearch({ live: live() === undefined ? "1" : undefined }) },
+    { keys: "-", what: "Zoom out", run: zoomOut },
+    ...SPANS.map(({ from, name }, at) => ({ keys: String(at + 1), what: `Last ${name.toLowerCase()}`, run: () => inFile({ from, to: "now" }) })),
+    { keys: "r", what: "Real time on or off", run: () => setSearch({ live: live() === undefined ? "1" : undefined }) },
   ]);
   /** The numbers as the page has them are what the API answers; the other files are made for it. */
   const file = (kind: string): string => (kind === "json" ? url("/graphs/pictures", { ids: params.id, width: 900, function: search.of, ...asked(spanOf(range())) }) : made(kind));
   const made = (kind: string): string => url(`/graphs/${params.id}/${kind}`, { width: 900, function: search.of, tz: kind === "csv" ? undefined : zone(), ...asked(spanOf(range())) });
   const OfFile = (): JSX.Element => (
     <>
-      <select class="input" aria-label="Compared with" value={search.with ?? ""} onChange={(event) => setSearch({ with: event.currentTarget.value || undefined })}>
-        <option value="">compared with nothing</option>
+      <select class="input" aria-label="Compare with" value={search.with ?? ""} onChange={(event) => setSearch({ with: event.currentTarget.value || undefined })}>
+        <option value="">no comparison</option>
         <For each={SHIFTS}>
           {({ s, name }) => (
             <option value={String(s)} selected={shift() === s}>
@@ -83,9 +83,9 @@ export default function Graph(): JSX.Element {
           )}
         </For>
       </select>
-      <select class="input" aria-label="How values become one" value={search.of ?? ""} onChange={(event) => setSearch({ of: event.currentTarget.value || undefined })}>
-        <option value="">as its template says</option>
-        <For each={[["average", "means"], ["max", "greatest values"], ["min", "least values"], ["last", "last values"]]}>
+      <select class="input" aria-label="Aggregation" value={search.of ?? ""} onChange={(event) => setSearch({ of: event.currentTarget.value || undefined })}>
+        <option value="">default</option>
+        <For each={[["average", "average"], ["max", "maximum"], ["min", "minimum"], ["last", "last"]]}>
           {([value, name]) => (
             <option value={value} selected={search.of === value}>
               {name}
@@ -137,17 +137,17 @@ export default function Graph(): JSX.Element {
                 </button>
               )}
             </For>
-            <button class="button" aria-pressed={live() !== undefined} title="Read now, each second or few, as long as you look (r)" onClick={() => setSearch({ live: live() === undefined ? "1" : undefined })}>
+            <button class="button" aria-pressed={live() !== undefined} title="Poll every few seconds while this page is open (r)" onClick={() => setSearch({ live: live() === undefined ? "1" : undefined })}>
               Real time
             </button>
           </div>
           <Show when={live()} fallback={<OfFile />}>
             {(step) => (
-              <select class="input" aria-label="How often it is read" value={String(step())} onChange={(event) => setSearch({ live: event.currentTarget.value })}>
+              <select class="input" aria-label="Polling interval" value={String(step())} onChange={(event) => setSearch({ live: event.currentTarget.value })}>
                 <For each={REAL_TIME_STEPS}>
                   {(one) => (
                     <option value={String(one)} selected={one === step()}>
-                      {one === 1 ? "each second" : `every ${one} s`}
+                      {one === 1 ? "every second" : `every ${one} s`}
                     </option>
                   )}
                 </For>
@@ -166,7 +166,7 @@ export default function Graph(): JSX.Element {
           </Match>
           <Match when={known(seen)?.now.trouble}>
             {(why) => (
-              <Empty icon="bad" title="This graph cannot be drawn">
+              <Empty icon="bad" title="The graph cannot be drawn">
                 <p>{why()}</p>
               </Empty>
             )}
@@ -200,7 +200,7 @@ export default function Graph(): JSX.Element {
       <Show when={dialog() === "remove"}>
         <Confirm
           title="Remove the graph"
-          text={`${known(graph)?.title ?? "It"} goes. What it shows is read and kept as before.`}
+          text={`${known(graph)?.title ?? "It"} will be removed. Its data is still collected and stored.`}
           action="Remove the graph"
           close={() => setDialog(undefined)}
           run={async () => {
@@ -215,9 +215,9 @@ export default function Graph(): JSX.Element {
 
 function Sources(props: { graph: GraphShown }): JSX.Element {
   return (
-    <section class="panel" aria-label="Where the numbers come from">
+    <section class="panel" aria-label="Data sources">
       <header>
-        <h2>Where the numbers come from</h2>
+        <h2>Data sources</h2>
       </header>
       <div class="scroll" tabindex="0" role="group" aria-label="Table of data sources">
         <table class="table">
@@ -226,7 +226,7 @@ function Sources(props: { graph: GraphShown }): JSX.Element {
               <th scope="col">Device</th>
               <th scope="col">Row</th>
               <th scope="col">Data template</th>
-              <th scope="col">Last sample in its file</th>
+              <th scope="col">Last stored sample</th>
             </tr>
           </thead>
           <tbody>

@@ -63,7 +63,7 @@ export default function GraphsMap(): JSX.Element {
     <>
       <Head title="Map" about={<Show when={known(map)}>{(map) => <About map={map()} />}</Show>}>
         <input ref={field} class="input graphs-search" type="search" placeholder="Search devices" aria-label="Search devices" value={search.q ?? ""} onKeyDown={first} onInput={(event) => setSearch({ q: event.currentTarget.value || undefined }, { replace: true, scroll: false })} />
-        <div class="row" role="group" aria-label="What is shown">
+        <div class="row" role="group" aria-label="View">
           <button class="button" aria-pressed={!isList()} onClick={() => setSearch({ show: "map" })}>
             Map
           </button>
@@ -93,7 +93,7 @@ export default function GraphsMap(): JSX.Element {
               </Show>
               <Show when={map().nodes_total > map().nodes.length}>
                 <p class="muted">
-                  {whole(map().nodes.length)} of {of(map().nodes_total, "device", "devices")} are shown: those nearest to the middle of the network.
+                  {whole(map().nodes.length)} of {of(map().nodes_total, "device", "devices")} shown, nearest to the core of the network first.
                 </p>
               </Show>
               <div class="map" classList={{ "map-with-side": chosen() !== undefined }}>
@@ -107,7 +107,7 @@ export default function GraphsMap(): JSX.Element {
         </Match>
       </Switch>
       <Show when={learning()}>
-        {(from) => <LearnBehind from={from()} close={() => setLearning(undefined)} done={() => toast(`Who is behind whom is told, from ${from().name} outwards.`)} />}
+        {(from) => <LearnBehind from={from()} close={() => setLearning(undefined)} done={() => toast(`Saved the dependencies of devices, seen from ${from().name}.`)} />}
       </Show>
       <Show when={adding()}>{(node) => <AddDevice name={node().name} address={node().address ?? undefined} close={() => setAdding(undefined)} added={() => void again.refetch()} />}</Show>
     </>
@@ -128,16 +128,16 @@ function About(props: { map: GraphMap }): JSX.Element {
         </A>
         )
       </Show>
-      <Show when={props.map.strangers_total > 0}>, {of(props.map.strangers_total, "neighbour that is not polled", "neighbours that are not polled")}</Show>, {of(props.map.links_total, "link", "links")}
+      <Show when={props.map.strangers_total > 0}>, {of(props.map.strangers_total, "neighbour not polled", "neighbours not polled")}</Show>, {of(props.map.links_total, "link", "links")}
     </span>
   );
 }
 
 function NoLinks(): JSX.Element {
   return (
-    <Empty icon="graphs" title="No device tells of a neighbour">
+    <Empty icon="graphs" title="No device reports neighbours">
       <p>
-        Links come from LLDP, as devices tell it by SNMP: it must be on, and the agent must let us read <code>1.0.8802</code> (LLDP-MIB). <code>trunkline graph explore NAME</code> looks at a device at once.
+        Links come from LLDP by SNMP. Enable LLDP on the devices, and allow the SNMP agent to read <code>1.0.8802</code> (LLDP-MIB). <code>trunkline graph explore NAME</code> discovers a device at once.
       </p>
     </Empty>
   );
@@ -150,7 +150,7 @@ function List(props: { map: GraphMap; found: Set<string> | undefined; chosen: st
   createEffect(on(() => props.found, () => setShown(LISTED), { defer: true }));
   return (
     <section class="panel" aria-label="Devices and their neighbours">
-      <Show when={rows().length > 0} fallback={<Empty icon="search" title="No device is called so">Names and addresses are looked through.</Empty>}>
+      <Show when={rows().length > 0} fallback={<Empty icon="search" title="No devices match">The search covers names and addresses.</Empty>}>
         <ul class="map-list">
           <For each={rows().slice(0, shown())}>
             {(node) => (
@@ -178,7 +178,7 @@ function List(props: { map: GraphMap; found: Set<string> | undefined; chosen: st
   );
 }
 
-const sentence = (one: Beside): string => `${one.near.interface ?? "an interface"} → ${one.node.name}${one.far.interface ? ` ${one.far.interface}` : ""}${one.link.one_sided ? ", told by one side alone" : ""}`;
+const sentence = (one: Beside): string => `${one.near.interface ?? "an interface"} → ${one.node.name}${one.far.interface ? ` ${one.far.interface}` : ""}${one.link.one_sided ? ", reported by one side only" : ""}`;
 
 /** What is known of a device, and its links. */
 function Side(props: { map: GraphMap; node: GraphMapNode; choose: (key: string | undefined) => void; add: () => void; learn: (from: { id: number; name: string }) => void }): JSX.Element {
@@ -204,7 +204,7 @@ function Side(props: { map: GraphMap; node: GraphMapNode; choose: (key: string |
           when={props.node.device !== null}
           fallback={
             <>
-              <p class="muted">Its neighbours see it by LLDP; nobody polls it, so that there are no graphs of it.</p>
+              <p class="muted">Its neighbours report it by LLDP. It is not polled, so it has no graphs.</p>
               <Show when={may("graphs.manage")}>
                 <button class="button primary" onClick={() => props.add()}>
                   Add this device
@@ -216,13 +216,13 @@ function Side(props: { map: GraphMap; node: GraphMapNode; choose: (key: string |
           <A href={`/graphs/device/${props.node.device}`}>Open the device</A>
           <Show when={may("graphs.manage")}>
             <button class="button" onClick={() => props.learn({ id: props.node.device!, name: props.node.name })}>
-              Devices are reached from here
+              Set dependencies from here
             </button>
           </Show>
         </Show>
         <h3>{of(links().length, "link", "links")}</h3>
         <ul class="map-links">
-          <For each={links()} fallback={<li class="muted">Nobody is known to be beside it.</li>}>
+          <For each={links()} fallback={<li class="muted">No neighbours known.</li>}>
             {(one) => (
               <li>
                 <p>
@@ -246,7 +246,7 @@ function Side(props: { map: GraphMap; node: GraphMapNode; choose: (key: string |
   );
 }
 
-const whoTells = (link: GraphLink, near: GraphLinkEnd): string => (link.ends.some((end) => end.tells) ? (near.tells ? "told by this side alone" : "told by the other side alone") : "told by nobody");
+const whoTells = (link: GraphLink, near: GraphLinkEnd): string => (link.ends.some((end) => end.tells) ? (near.tells ? "reported by this side only" : "reported by the other side only") : "not reported");
 
 function EndLinks(props: { end: GraphLinkEnd }): JSX.Element {
   return (

@@ -57,7 +57,7 @@ export default function Graphs(): JSX.Element {
     <>
       <Head title="Graphs" about={<Show when={known(status)?.counts}>{(counts) => <About counts={counts()} />}</Show>}>
         <input ref={field} class="input graphs-search" type="search" placeholder={isDevices() ? "Search devices" : "Search graphs"} aria-label={isDevices() ? "Search devices" : "Search graphs"} value={search.q ?? ""} onInput={(event) => type(event.currentTarget.value)} />
-        <div class="row" role="group" aria-label="What is shown">
+        <div class="row" role="group" aria-label="View">
           <button class="button" aria-pressed={!isDevices() && search.show !== "report"} onClick={() => setSearch({ show: undefined, page: undefined })}>
             Previews
           </button>
@@ -175,9 +175,9 @@ function Gallery(props: Searching & { range: { from: string; to: string } }): JS
               <Trouble error={list.error} retry={() => void again.refetch()} />
             </Match>
             <Match when={known(list)?.total === 0}>
-              <Empty icon="graphs" title={props.search.q ? "No graph has these words in its title" : "There are no graphs here"}>
-                <Show when={props.search.q} fallback="Graphs come with the first answers of a device.">
-                  All words must stand in it; <code>"in quotes"</code> is a phrase, <code>-word</code> must not stand there.
+              <Empty icon="graphs" title={props.search.q ? "No graphs match" : "No graphs"}>
+                <Show when={props.search.q} fallback="Graphs appear when a device has answered for the first time.">
+                  The title must contain all words; <code>"in quotes"</code> is a phrase, <code>-word</code> excludes a word.
                 </Show>
               </Empty>
             </Match>
@@ -187,7 +187,7 @@ function Gallery(props: Searching & { range: { from: string; to: string } }): JS
                 <span class="muted">{of(total(), "graph", "graphs")}</span>
                 <Show when={manages() && (props.search.q || props.search.node) && total() > 1 && total() <= OF_MANY_MAX}>
                   <button class="button" onClick={() => setMaking(true)}>
-                    One graph of these
+                    Combine these graphs
                   </button>
                 </Show>
                 <Pages page={page()} total={total()} size={PREVIEWS} go={(to) => props.setSearch({ page: to === 0 ? undefined : String(to + 1) })} />
@@ -220,7 +220,7 @@ function Pages(props: { page: number; total: number; size: number; go: (page: nu
     <Show when={last() > 0}>
       <div class="row spread" role="group" aria-label="Pages">
         <button class="button" disabled={props.page === 0} onClick={() => props.go(props.page - 1)}>
-          Before
+          Previous
         </button>
         <span class="num">
           {whole(props.page + 1)} of {whole(last() + 1)}
@@ -245,7 +245,7 @@ function Devices(props: Searching): JSX.Element {
         <header>
           <h2>Devices</h2>
           <select class="input" aria-label="State" value={props.search.state ?? ""} onChange={(event) => props.setSearch({ state: event.currentTarget.value || undefined, page: undefined })}>
-            <option value="">in any state</option>
+            <option value="">any state</option>
             <For each={Object.entries(STATES)}>
               {([name, { text }]) => (
                 <option value={name} selected={props.search.state === name}>
@@ -261,8 +261,8 @@ function Devices(props: Searching): JSX.Element {
             <Trouble error={list.error} retry={() => void again.refetch()} />
           </Match>
           <Match when={known(list)?.total === 0}>
-            <Empty icon="graphs" title="No device is like that">
-              Words are looked for in names, addresses, sites, descriptions and notes.
+            <Empty icon="graphs" title="No devices match">
+              The search covers names, addresses, sites, descriptions and notes.
             </Empty>
           </Match>
           <Match when={known(list)}>
@@ -278,7 +278,7 @@ function Devices(props: Searching): JSX.Element {
                     <th scope="col" class="right">
                       Graphs
                     </th>
-                    <th scope="col">What does not answer</th>
+                    <th scope="col">Not responding</th>
                   </tr>
                 </thead>
                 <tbody>

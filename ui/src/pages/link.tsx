@@ -37,7 +37,7 @@ export default function Link(): JSX.Element {
             </span>
             <h1>This link does not work</h1>
             <p>
-              {why()} Links work once and for a while. <code>trunkline user link</code> prints a new one.
+              {why()} A link works once and expires. <code>trunkline user link</code> prints a new link.
             </p>
             <button class="button" onClick={enter}>
               Go to sign-in
@@ -72,8 +72,8 @@ function Setup(props: { token: string; first: boolean }): JSX.Element {
     <main class="door">
       <form class="panel" onSubmit={(event) => void submit(event)}>
         <img src="/mark.svg" alt="" width="40" height="40" />
-        <h1>{props.first ? "Make the first administrator" : "Choose a password"}</h1>
-        <p class="muted">{props.first ? "There is no default password. This account may make the others." : "It replaces the one you had."}</p>
+        <h1>{props.first ? "Create the first administrator" : "Set a password"}</h1>
+        <p class="muted">{props.first ? "There is no default password. This account can create the others." : "It replaces your current password."}</p>
         <Show when={props.first}>
           <label class="field">
             <span>Name</span>
@@ -89,7 +89,7 @@ function Setup(props: { token: string; first: boolean }): JSX.Element {
             <Icon name="bad" /> {error()}
           </p>
         </Show>
-        <button class="button primary">{props.first ? "Make the account" : "Set the password"}</button>
+        <button class="button primary">{props.first ? "Create the account" : "Set the password"}</button>
       </form>
     </main>
   );

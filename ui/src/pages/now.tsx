@@ -21,12 +21,12 @@ export default function Now(): JSX.Element {
   return (
     <>
       <Head title="Now" about={<About />} />
-      <Switch fallback={<Loading what="what happens now" />}>
+      <Switch fallback={<Loading what="the current state" />}>
         <Match when={feed() === "idle"}>
           <Idle />
         </Match>
         <Match when={feed() === "lost" && !status()}>
-          <Trouble error={new Error("Trunkline does not answer. What happens now shows here by itself as soon as it does again.")} />
+          <Trouble error={new Error("Trunkline does not answer. This page reconnects by itself.")} />
         </Match>
         <Match when={status()}>
           <div class="now">
@@ -74,7 +74,7 @@ function Idle(): JSX.Element {
           <span>
             {why()}{" "}
             <span class="muted">
-              <code>trunkline run -i INTERFACE</code> captures at a mirror port, <code>trunkline open FILE</code> shows a capture.
+              <code>trunkline run -i INTERFACE</code> captures from a mirror port, <code>trunkline open FILE</code> opens a capture file.
             </span>
           </span>
         </p>

@@ -47,10 +47,10 @@ export default function Packets(): JSX.Element {
         <Match when={told() && isEmpty(told()!)}>
           <div class="packets">
             <div class="panel">
-              <Empty icon="packets" title="No packets are recorded here">
+              <Empty icon="packets" title="No packets are recorded">
                 <p>
-                  What is shown was read from captures, and the packets of a call are cut out of those. A running capture keeps every packet unless{" "}
-                  <code>record.enabled</code> is off; <code>trunkline packets index FILE</code> makes a capture searchable where it lies.
+                  The calls shown were read from capture files, and their packets are read from those files. A running capture records all packets unless{" "}
+                  <code>record.enabled</code> is off; <code>trunkline packets index FILE</code> makes a capture file searchable in place.
                 </p>
               </Empty>
             </div>
@@ -62,11 +62,11 @@ export default function Packets(): JSX.Element {
               <section class="panel" aria-label="Recorded packets over time">
                 <header>
                   <h2>Recorded</h2>
-                  <span class="muted">bits per second; {may("packets.extract") ? "drag over a span to extract its packets" : "your role does not extract packets"}</span>
+                  <span class="muted">bits per second; {may("packets.extract") ? "drag to select a time range and extract its packets" : "your role may not extract packets"}</span>
                 </header>
                 <div class="body">
                   <Timeline
-                    label="Rate of what was recorded"
+                    label="Recorded rate"
                     from={timeline().from === null ? shown(asked()).from : ms(timeline().from!)}
                     to={timeline().to === null ? shown(asked()).to : ms(timeline().to!)}
                     bucketMs={timeline().bucket_s * 1000}
@@ -115,7 +115,7 @@ function About(props: { timeline: PacketTimeline | undefined }): JSX.Element {
         from <Time at={props.timeline?.oldest} /> to <Time at={props.timeline?.newest} />
       </Show>
       <Show when={lost() > 0}>
-        , <span class="bad-ink num">{props.timeline?.lost_more ? "more than " : ""}{whole(lost())} missing</span> in this range
+        , <span class="bad-ink num">{props.timeline?.lost_more ? "more than " : ""}{whole(lost())} lost</span> in this range
       </Show>
     </span>
   );

@@ -15,7 +15,7 @@ export default function PasswordDue(): JSX.Element {
         <img src="/mark.svg" alt="" width="40" height="40" />
         <h1>Change your password</h1>
         <p class="muted">
-          {session()?.user?.display_name || session()?.user?.name}, the password you signed in with was set by somebody else, or has run out. Choose one that only you know.
+          {session()?.user?.display_name || session()?.user?.name}, your password was set by an administrator or has expired. Choose a new one.
         </p>
         <PasswordForm />
         <button class="button quiet" onClick={() => void signOut().catch((problem: unknown) => setError(problem instanceof Error ? problem.message : String(problem)))}>

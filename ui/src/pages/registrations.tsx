@@ -21,7 +21,7 @@ export default function Registrations(): JSX.Element {
       </Head>
       <div class="registrations-ask">
         <div class="row">
-          <div class="row" role="group" aria-label="What is listed">
+          <div class="row" role="group" aria-label="View">
             <button class="button" aria-pressed={search.show === undefined} onClick={() => show(undefined)}>
               Registrations
             </button>
@@ -33,7 +33,7 @@ export default function Registrations(): JSX.Element {
             class="input registrations-q"
             type="search"
             aria-label="Search"
-            placeholder={search.show === "events" ? "number or address" : "user, address or user agent; * for any"}
+            placeholder={search.show === "events" ? "number or address" : "user, address or user agent; * matches anything"}
             value={search.q ?? ""}
             onChange={(event) => setSearch({ q: event.currentTarget.value || undefined })}
           />

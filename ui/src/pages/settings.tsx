@@ -30,7 +30,7 @@ const PARTS: Part[] = [
   { path: "filters", name: "Saved filters", body: Filters },
   { path: "retention", name: "Retention", body: RetentionPart },
   { path: "users", name: "Users", needs: "users.admin", body: Users },
-  { path: "graph-rights", name: "Rights to graphs", needs: "users.admin", body: GraphRightsPart },
+  { path: "graph-rights", name: "Graph permissions", needs: "users.admin", body: GraphRightsPart },
   { path: "audit", name: "Audit", needs: "audit.read", body: Audit },
 ];
 
@@ -61,8 +61,8 @@ export default function Settings(): JSX.Element {
           <Show
             when={part()}
             fallback={
-              <Empty icon="warn" title="There is no such part">
-                Or your role does not show it. Ask an administrator.
+              <Empty icon="warn" title="Settings page not found">
+                Your role may not see it. Ask an administrator.
               </Empty>
             }
           >

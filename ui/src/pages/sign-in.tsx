@@ -18,7 +18,7 @@ export default function SignIn(): JSX.Element {
     try {
       await signIn(name(), password());
     } catch (problem) {
-      setError(problem instanceof Problem ? problem.message : "Signing in failed.");
+      setError(problem instanceof Problem ? problem.message : "Sign-in failed. Try again.");
       setPassword("");
     }
     setBusy(false);
@@ -36,8 +36,7 @@ export default function SignIn(): JSX.Element {
         </Show>
         <Show when={session()?.first_run}>
           <p class="muted">
-            Nobody has an account yet. Trunkline printed a one-time link when it started: open it to make the first
-            administrator. <code>trunkline user link</code> prints a new one.
+            There are no accounts yet. Trunkline printed a one-time link when it started: open it to create the first administrator. <code>trunkline user link</code> prints a new link.
           </p>
         </Show>
         <label class="field">

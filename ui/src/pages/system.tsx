@@ -24,7 +24,7 @@ export default function System(): JSX.Element {
   return (
     <>
       <Head title="System" about={<About system={known(system)} />} />
-      <Switch fallback={<Loading what="the state of the program" />}>
+      <Switch fallback={<Loading what="the system status" />}>
         <Match when={system.error}>
           <Trouble error={system.error} />
         </Match>
@@ -34,17 +34,17 @@ export default function System(): JSX.Element {
               <Empty title="Nothing is being captured">
                 <p>{why()}</p>
                 <p>
-                  <code>trunkline doctor</code> tells what this machine can do; <code>trunkline run -i INTERFACE</code> begins.
+                  <code>trunkline doctor</code> checks this machine; <code>trunkline run -i INTERFACE</code> starts a capture.
                 </p>
               </Empty>
             </div>
             <NotAnalysedPanel seen={known(system)?.read_not_analysed ?? []} />
-            <Clock title="Clock steps in captures that were read" steps={known(system)?.read_clock} />
+            <Clock title="Clock steps in imported captures" steps={known(system)?.read_clock} />
             <Build system={known(system)} />
           </div>
         </Match>
         <Match when={feed() === "lost" && !status()}>
-          <Trouble error={new Error("Trunkline does not answer. Its state shows here by itself as soon as it does again.")} />
+          <Trouble error={new Error("Trunkline does not answer. This page reconnects by itself.")} />
         </Match>
         <Match when={status()}>
           {(status) => (
@@ -53,7 +53,7 @@ export default function System(): JSX.Element {
               <Recovery status={status()} />
               <NotAnalysedPanel seen={status().not_analysed} />
               <Clock title="Clock steps" steps={status().clock} />
-              <Clock title="Clock steps in captures that were read" steps={known(system)?.read_clock} />
+              <Clock title="Clock steps in imported captures" steps={known(system)?.read_clock} />
               <Lanes status={status()} />
               <History begun={known(system)?.history ?? []} />
               <div class="system-columns">
@@ -95,7 +95,7 @@ function Unhealthy(props: { status: LiveStatus }): JSX.Element {
             <span class="good-ink">
               <Icon name="good" />
             </span>
-            Healthy: no packet was lost since it began.
+            Healthy: no packet loss since start.
           </p>
         }
       >
@@ -117,7 +117,7 @@ function Unhealthy(props: { status: LiveStatus }): JSX.Element {
                   <Icon name="warn" />
                 </span>
                 <span>
-                  <b class="num">{whole(count)}</b> packets lost since it began at: {place}
+                  <b class="num">{whole(count)}</b> packets lost since start at: {place}
                   <span class="muted"> {ADVICE[place] ?? ""}</span>
                 </span>
               </li>
@@ -152,7 +152,7 @@ function Recovery(props: { status: LiveStatus }): JSX.Element {
           </dd>
           <dt>calls recovered from the packet log</dt>
           <dd class="num">{whole(recovery()!.calls_total)}</dd>
-          <dt>calls from before the start still active</dt>
+          <dt>active calls from before the start</dt>
           <dd class="num">{whole(recovery()!.waiting_calls)}</dd>
         </dl>
       </section>
@@ -162,23 +162,23 @@ function Recovery(props: { status: LiveStatus }): JSX.Element {
 
 /** What helps against losses, by place. */
 const ADVICE: Record<string, string> = {
-  ring: "– a larger capture.ring or more lanes; trunkline doctor tells.",
-  buffer: "– the disk is too slow: more record.buffer, another volume, or a shorter snap length.",
-  "operating-system": "– the kernel was busy before any ring: more receive queues, or interrupts on other processors.",
-  card: "– the network card was full: ethtool -G, and see trunkline doctor.",
+  ring: "– set a larger capture.ring or more lanes; see trunkline doctor.",
+  buffer: "– the disk is too slow: set a larger record.buffer, add a volume, or use a shorter snap length.",
+  "operating-system": "– the kernel was too busy: use more receive queues, or move interrupts to other processors.",
+  card: "– the network card dropped packets: raise its ring with ethtool -G, and see trunkline doctor.",
 };
 
 function Build(props: { system: SystemAnswer | undefined }): JSX.Element {
   const days = (): SystemAnswer["days"] => props.system?.days ?? [];
   return (
-    <section class="panel" aria-label="The program">
+    <section class="panel" aria-label="Program">
       <header>
-        <h2>The program</h2>
+        <h2>Program</h2>
       </header>
       <dl class="system-facts body">
         <dt>version</dt>
         <dd>{props.system?.build.version}</dd>
-        <dt>started as</dt>
+        <dt>command line</dt>
         <dd>
           <code>trunkline {props.system?.build.mode}</code>
         </dd>
@@ -189,7 +189,7 @@ function Build(props: { system: SystemAnswer | undefined }): JSX.Element {
           </Show>
         </dd>
         <dt>sensors</dt>
-        <dd>none: here is what this Trunkline itself captures or reads</dd>
+        <dd>none: this Trunkline captures or reads itself</dd>
       </dl>
     </section>
   );

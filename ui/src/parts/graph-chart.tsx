@@ -198,7 +198,7 @@ export function GraphChart(props: GraphChartProps): JSX.Element {
         </Show>
       </svg>
       <Show when={isUnknown()}>
-        <span class="graph-unknown muted">{props.picture.unread.length > 0 ? "Nothing has been read yet" : "No values in this time"}</span>
+        <span class="graph-unknown muted">{props.picture.unread.length > 0 ? "No data yet" : "No data in this time range"}</span>
       </Show>
     </div>
   );

@@ -66,9 +66,9 @@ test("what is seen is said without nonsense: a band has ends, a tick no unit", (
     one({ label: "Loss", kind: "tick", values: [1, 1, 0] }),
     one({ label: "No answer", kind: "tick", values: [0, null, 0] }),
   ];
-  expect(said(picture({ unit: "s", series: roundTrip }))).toEqual(["Shortest to longest: 40 ms to 0.24 s", "Mean: 0.1 s, most 0.2 s", "Loss: in 2 of 3 values", "No answer: at no time"]);
+  expect(said(picture({ unit: "s", series: roundTrip }))).toEqual(["Shortest to longest: 40 ms to 0.24 s", "Mean: 0.1 s, max 0.2 s", "Loss: in 2 of 3 values", "No answer: never"]);
   const stacked = [one({ label: "Used", values: [1], figures }), one({ label: "Cached", stack: true, values: [2], figures }), one({ label: "Free", values: [null] })];
-  expect(said(picture({ unit: "B", series: stacked }))).toEqual(["Used: mean 0.1 B, most 0.2 B", "Cached: mean 0.1 B, most 0.2 B", "Free: nothing is known"]);
+  expect(said(picture({ unit: "B", series: stacked }))).toEqual(["Used: average 0.1 B, max 0.2 B", "Cached: average 0.1 B, max 0.2 B", "Free: no data"]);
 });
 
 test("after a zoom the cursor is where the pointer is, or it goes", () => {

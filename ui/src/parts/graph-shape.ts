@@ -46,14 +46,14 @@ export function said(picture: GraphPicture): string[] {
   });
 }
 
-const UNKNOWN = "nothing is known";
+const UNKNOWN = "no data";
 
 /** A tick is there or not: how often it is. */
 function ticked(series: GraphSeries): string {
   const known = series.values.filter((value) => value !== null);
   const there = known.filter((value) => value !== 0).length;
   if (known.length === 0) return UNKNOWN;
-  return there === 0 ? "at no time" : `in ${there} of ${known.length} values`;
+  return there === 0 ? "never" : `in ${there} of ${known.length} values`;
 }
 
 function between(picture: GraphPicture, { low, high }: Band): string {
@@ -69,7 +69,7 @@ export const range = (picture: GraphPicture, low: number, high: number): string 
 function figured(picture: GraphPicture, { label, figures }: GraphSeries): string {
   const print = (value: number | null): string => amount(value, picture.base, picture.unit);
   if (figures.average === null) return UNKNOWN;
-  return `${label.trim().toLowerCase() === "mean" ? "" : "mean "}${print(figures.average)}, most ${print(figures.max)}`;
+  return `${["average", "mean"].includes(label.trim().toLowerCase()) ? "" : "average "}${print(figures.average)}, max ${print(figures.max)}`;
 }
 
 /** Where the cursor is once another time is shown: where the pointer is, else where it was if that is still seen. */

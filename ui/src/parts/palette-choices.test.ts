@@ -18,7 +18,7 @@ test("with nothing typed it offers the pages", () => {
 
 test("words may come in any order and case", () => {
   expect(names("SYS go")).toEqual(["Go to System"]);
-  expect(names("dark")).toEqual(["Dark"]);
+  expect(names("dark")).toEqual(["Dark theme"]);
 });
 
 test("digits are a number, whole or in part", () => {

@@ -43,11 +43,11 @@ const ofPage = (page: Known["pages"][number]): Choice => ({
 const ofZone = (zone: string): Choice => ({ icon: "clock", name: `Times in ${zone}`, does: { zone } });
 
 const APPEARANCE: Choice[] = [
-  { icon: "sun", name: "Light", about: "appearance", does: { theme: "light" } },
-  { icon: "sun", name: "Dark", about: "appearance", does: { theme: "dark" } },
-  { icon: "sun", name: "As the system", about: "appearance", does: { theme: "system" } },
+  { icon: "sun", name: "Light theme", about: "appearance", does: { theme: "light" } },
+  { icon: "sun", name: "Dark theme", about: "appearance", does: { theme: "dark" } },
+  { icon: "sun", name: "System theme", about: "appearance", does: { theme: "system" } },
   { icon: "clock", name: "Times in UTC", about: "zone", does: { zone: "UTC" } },
-  { icon: "clock", name: "Times in this browser's zone", about: "zone", does: { zone: "browser" } },
+  { icon: "clock", name: "Times in the browser's time zone", about: "zone", does: { zone: "browser" } },
 ];
 
 /** Digits are a number; a word with an @ or a long one without spaces may be a Call-ID or the identity of a call. */

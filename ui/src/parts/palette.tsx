@@ -46,24 +46,24 @@ export default function Palette(props: { close: () => void }): JSX.Element {
     document.getElementById(optionId(at()))?.scrollIntoView({ block: "nearest" });
   };
   return (
-    <dialog ref={dialog} class="palette" aria-label="Go to or change" onClose={props.close} onClick={(event) => event.target === dialog && dialog?.close()}>
+    <dialog ref={dialog} class="palette" aria-label="Command palette" onClose={props.close} onClick={(event) => event.target === dialog && dialog?.close()}>
       <input
         class="input"
         role="combobox"
-        aria-label="Page, number, Call-ID, appearance or zone"
+        aria-label="Page, number, Call-ID, theme or time zone"
         aria-expanded="true"
         aria-controls="palette-list"
         aria-activedescendant={choices().length > 0 ? optionId(at()) : undefined}
         autocomplete="off"
         spellcheck={false}
-        placeholder="Page, number, Call-ID, appearance, zone"
+        placeholder="Page, number, Call-ID, theme, time zone"
         onKeyDown={key}
         onInput={(event) => {
           setTyped(event.currentTarget.value);
           setAt(0);
         }}
       />
-      <ul id="palette-list" role="listbox" aria-label="Choices">
+      <ul id="palette-list" role="listbox" aria-label="Suggestions">
         <For each={choices()}>
           {(choice, i) => (
             <li id={optionId(i())} role="option" aria-selected={i() === at()} onPointerMove={() => setAt(i())} onClick={() => run(choice)}>
@@ -76,7 +76,7 @@ export default function Palette(props: { close: () => void }): JSX.Element {
       </ul>
       <Show when={choices().length === 0}>
         <p class="muted" role="status">
-          Nothing is called that. Three digits or more look for a number; a Call-ID or the start of a call's identity opens it.
+          No matches. Type at least three digits to find a number, or a Call-ID or the start of a call's identifier to open a call.
         </p>
       </Show>
     </dialog>

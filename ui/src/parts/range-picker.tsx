@@ -21,12 +21,12 @@ export function RangePicker(props: RangePickerProps): JSX.Element {
   const ahead = (): boolean => (limits(props.range)?.to ?? Infinity) >= Date.now() - 1000;
   const wider = (): void => (props.onWider ? props.onWider() : props.onChange(widened(props.range)));
   return (
-    <div class="range" role="group" aria-label="Range of time">
+    <div class="range" role="group" aria-label="Time range">
       <button type="button" class="button icon" aria-label="Earlier" title="Earlier" onClick={() => props.onChange(moved(props.range, -1))}>
         <Icon name="left" size={16} />
       </button>
       <Popover
-        label="Range of time"
+        label="Time range"
         title={`Times are of ${zone()}`}
         align="end"
         buttonClass="range-now"
@@ -50,7 +50,7 @@ export function RangePicker(props: RangePickerProps): JSX.Element {
       <button type="button" class="button icon" aria-label="Later" title="Later" disabled={ahead()} onClick={() => props.onChange(moved(props.range, 1))}>
         <Icon name="right" size={16} />
       </button>
-      <button type="button" class="button icon" aria-label="Wider range" title="Wider range" onClick={wider}>
+      <button type="button" class="button icon" aria-label="Zoom out time range" title="Zoom out time range" onClick={wider}>
         <span aria-hidden="true">−</span>
       </button>
     </div>
@@ -89,7 +89,7 @@ function Exact(props: { range: Range; choose: (range: Range) => void }): JSX.Ele
     const last = parseWall(to(), zone(), now);
     if (first === undefined) return void setWrong({ end: "from", why: "Not a time. Try 2026-11-20 14:00, 14:00, today or now-2h." });
     if (last === undefined) return void setWrong({ end: "to", why: "Not a time. Try 2026-11-20 15:00, 15:00 or now." });
-    if (first >= last) return void setWrong({ end: "to", why: "The end is not after the beginning." });
+    if (first >= last) return void setWrong({ end: "to", why: "The end must be after the start." });
     // What was said relative to now stays so, that a link keeps following.
     const keep = (text: string, at: number): string => (/^now/.test(text.trim()) ? text.trim() : rfc3339(at));
     props.choose({ from: keep(from(), first), to: keep(to(), last) });

@@ -11,7 +11,7 @@ describe("a range of time", () => {
     expect(rangeText({ from: "now-3h", to: "now" }, "UTC", now)).toBe("Last 3 h");
     expect(rangeText(hour, "Europe/Berlin", now)).toBe("2026-11-20 13:00 – 14:00 (60 min)");
     expect(rangeText({ from: "2026-11-19T23:30:00Z", to: "2026-11-20T01:30:00Z" }, "UTC", now)).toBe("2026-11-19 23:30 – 2026-11-20 01:30 (2 h)");
-    expect(rangeText({ from: "soon", to: "now" }, "UTC", now)).toBe("Not a range of time");
+    expect(rangeText({ from: "soon", to: "now" }, "UTC", now)).toBe("Not a time range");
   });
 
   it("has nothing between ends in the wrong order", () => {

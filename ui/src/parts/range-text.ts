@@ -22,7 +22,7 @@ export function rangeText(range: Range, tz: string, now = Date.now()): string {
     if (preset) return `Last ${preset.name.replace(/^1 /, "")}`;
   }
   const at = limits(range, now);
-  if (!at) return "Not a range of time";
+  if (!at) return "Not a time range";
   const long = span((at.to - at.from) / 1000);
   if (isRelative(range)) return `Last ${long}`;
   const tell = at.to - at.from < 12e4 ? clock : minute;

@@ -16,8 +16,8 @@ export function useRowKeys(rows: string): void {
     next?.scrollIntoView({ block: "nearest" });
   };
   useKeys([
-    { keys: "j", what: `Next of the ${rows}`, run: () => go(1) },
-    { keys: "k", what: `The one before of the ${rows}`, run: () => go(-1) },
+    { keys: "j", what: `Next in the list of ${rows}`, run: () => go(1) },
+    { keys: "k", what: `Previous in the list of ${rows}`, run: () => go(-1) },
   ]);
   // The arrows scroll the page unless one is in the list.
   const arrows = (event: KeyboardEvent): void => {

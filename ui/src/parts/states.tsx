@@ -33,7 +33,7 @@ export function Trouble(props: { error: unknown; retry?: () => void }): JSX.Elem
       <span class="bad-ink">
         <Icon name="bad" size={28} />
       </span>
-      <h2>{problem()?.details.title ?? "Something failed"}</h2>
+      <h2>{problem()?.details.title ?? "Error"}</h2>
       <p class="muted">{text()}</p>
       <Show when={props.retry}>
         <button class="button" onClick={() => props.retry?.()}>

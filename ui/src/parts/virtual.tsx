@@ -104,8 +104,8 @@ export function Virtual(props: VirtualProps): JSX.Element {
   };
   const start = (): number => (props.cursor < 0 ? Math.ceil(top() / props.rowHeight) - 1 : props.cursor);
   useKeys([
-    { keys: "j", what: `Next of the ${props.rows}`, run: () => go(start() + 1) },
-    { keys: "k", what: `The one before of the ${props.rows}`, run: () => go(props.cursor < 0 ? 0 : props.cursor - 1) },
+    { keys: "j", what: `Next in the list of ${props.rows}`, run: () => go(start() + 1) },
+    { keys: "k", what: `Previous in the list of ${props.rows}`, run: () => go(props.cursor < 0 ? 0 : props.cursor - 1) },
   ]);
   const key = (event: KeyboardEvent): void => {
     const leap = Math.max(1, Math.floor((view() - head()) / props.rowHeight) - 1);

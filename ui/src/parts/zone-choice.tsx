@@ -8,9 +8,9 @@ export function ZoneChoice(): JSX.Element {
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return (
     <label class="field">
-      <span>Times are shown, searched and exported in</span>
+      <span>Time zone for display, search and export</span>
       <select class="input" value={zoneChoice()} onChange={(event) => setZone(event.currentTarget.value)}>
-        <option value="browser">This browser's zone ({own})</option>
+        <option value="browser">Browser time zone ({own})</option>
         <For each={zones()}>{(name) => <option value={name}>{name}</option>}</For>
       </select>
     </label>

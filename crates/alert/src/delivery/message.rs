@@ -111,7 +111,7 @@ impl Message {
             incident: incident.to_string(),
             kind: super::Kind::Fired,
             title: format!("Test of the channel '{channel}'"),
-            text: "Somebody wants to know whether messages arrive. Nothing is wrong.".to_owned(),
+            text: "This is a test message. There is no problem.".to_owned(),
             at_s: made_s,
             began_s: made_s,
             value: None,

@@ -100,9 +100,9 @@ fn figures(kind: Kind, rule: &Rule, value: Option<f64>) -> String {
     }
     let bad = condition(rule, number);
     match (kind, rule.condition, value) {
-        (_, Condition::Down { .. }, _) | (_, _, None) => format!("bad is {bad}"),
-        (Kind::Unknown, ..) => format!("no value (bad is {bad})"),
-        (_, _, Some(value)) => format!("{} (bad is {bad})", number(value)),
+        (_, Condition::Down { .. }, _) | (_, _, None) => format!("condition: {bad}"),
+        (Kind::Unknown, ..) => format!("no value (condition: {bad})"),
+        (_, _, Some(value)) => format!("{} (condition: {bad})", number(value)),
     }
 }
 

@@ -575,11 +575,11 @@ fn a_rule_without_words_of_its_own_says_value_and_limit() {
         notices(&entries).first().map(|notice| (notice.line(), notice.title.clone(), notice.limit))
     };
     let told = |line: &str, title: &str, limit| Some((line.to_owned(), title.to_owned(), Some(limit)));
-    assert_eq!(line("low", 60, 12.5), told("low: box: 12.5 (bad is less than 15)", "low: box", 15.0));
-    assert_eq!(line("low", 120, 18.0), told("low: box: 18 (bad is less than 15)", "low: box", 15.0));
+    assert_eq!(line("low", 60, 12.5), told("low: box: 12.5 (condition: less than 15)", "low: box", 15.0));
+    assert_eq!(line("low", 120, 18.0), told("low: box: 18 (condition: less than 15)", "low: box", 15.0));
     let large = "box: 22.15 Gbit/s of 900 Mbit/s";
     assert_eq!(line("large", 60, 22_145_713_975.0), told(large, large, 900e6));
     line("rise", 60, 0.0);
-    let rise = "rise: box: 3 (bad is rising by more than 0 in 60 s)";
+    let rise = "rise: box: 3 (condition: rising by more than 0 in 60 s)";
     assert_eq!(line("rise", 120, 3.0), told(rise, "rise: box", 0.0));
 }

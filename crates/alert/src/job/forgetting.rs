@@ -16,7 +16,7 @@ impl Alerts {
     /// # Errors
     /// Why not; what was done of it stays done.
     pub fn forget_number(&self, number: &Forgotten, write: bool) -> Result<Redacted, String> {
-        let ended = || Err("the job of alerts has ended".to_owned());
+        let ended = || Err("the alert job has stopped".to_owned());
         self.ask(|reply| Order::ForgetNumber(number.clone(), write, reply)).unwrap_or_else(ended)
     }
 }

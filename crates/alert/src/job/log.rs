@@ -89,10 +89,10 @@ impl Memory {
             record => apply(record),
         })?;
         if given_up.get() > 0 {
-            tracing::warn!(records = given_up.get(), "a repair gave up records of the log of alerts");
+            tracing::warn!(records = given_up.get(), "a repair dropped records of the alert log");
         }
         for damaged in &log.found().damaged {
-            tracing::error!("the log of alerts is damaged, and gone on without: {damaged}");
+            tracing::error!("the alert log is damaged; continuing without: {damaged}");
         }
         if log.found().cut_off {
             tracing::warn!("the end of the log of alerts was cut off by a crash: entries that were not acted upon");
@@ -143,7 +143,7 @@ impl Memory {
 
     /// Its files are not those that it had open: nothing is written any more.
     pub fn stay_closed(&mut self, why: &str) {
-        tracing::error!("alerts are not told, as their log cannot be written: {why}");
+        tracing::error!("no alert notifications are sent, because the alert log cannot be written: {why}");
         self.log.close();
         self.fault = Some(why.to_owned());
     }
@@ -184,7 +184,10 @@ impl Memory {
             self.fill();
             if let Err(fault) = self.log.commit(&mut self.group) {
                 if self.fault.is_none() {
-                    tracing::error!("alerts are not told, as their log cannot be written: {fault}");
+                    tracing::error!(
+                        "no alert notifications are sent, because the alert log cannot be written: \
+                        {fault}"
+                    );
                 }
                 self.fault = Some(fault.to_string());
                 return false;
@@ -210,7 +213,7 @@ impl Memory {
                 Ok(()) => {}
                 Err(Refused::Long) if entries.len() > 1 => break,
                 Err(Refused::Long) => {
-                    tracing::error!("an entry of alerts is too long for the log, and is left out");
+                    tracing::error!("an alert entry is too long for the log and is dropped");
                     entries.clear();
                 }
                 Err(_) => break,
@@ -234,7 +237,7 @@ impl Memory {
             self.changed = true;
             self.leaving = SNAPSHOTS_KEPT;
             self.log.end_segment();
-            tracing::info!(gone, "alerts: alerts that are over left the history");
+            tracing::info!(gone, "alerts: deleted old alerts from the history");
         }
         if self.leaving > 0 && self.log.next() > self.snapshot + 1 {
             self.leaving -= 1;
@@ -268,10 +271,10 @@ impl Memory {
 pub fn tell(message: &str, came: &Outcomes) {
     match came {
         Outcomes::Delivered => {}
-        Outcomes::Failed(why) => tracing::warn!("message {message} was not delivered, and is tried again: {why}"),
-        Outcomes::InDoubt(why) => tracing::warn!("whether message {message} was delivered is not known: {why}"),
-        Outcomes::GivenUp(why) => tracing::error!("message {message} is given up: {why}"),
-        Outcomes::LeftInDoubt(why) => tracing::error!("message {message} is not sent again, in doubt: {why}"),
+        Outcomes::Failed(why) => tracing::warn!("message {message} was not delivered, will retry: {why}"),
+        Outcomes::InDoubt(why) => tracing::warn!("it is unknown whether message {message} was delivered: {why}"),
+        Outcomes::GivenUp(why) => tracing::error!("message {message} failed: {why}"),
+        Outcomes::LeftInDoubt(why) => tracing::error!("message {message} is unconfirmed and is not sent again: {why}"),
     }
 }
 

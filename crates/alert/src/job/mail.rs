@@ -115,7 +115,7 @@ impl<S: Stream> Talk<S> {
             None => letter(message, from, to),
             Some(report) => {
                 let body = ready.shelf.mail(&report.file);
-                let gone = |error| Failure::Never(format!("the report is not there any more: {error}"));
+                let gone = |error| Failure::Never(format!("the report was deleted: {error}"));
                 format!("{}{}", head(message, from, to), body.map_err(gone)?)
             }
         };

@@ -76,7 +76,7 @@ impl Maker {
         }
         // What was begun when it ended is not whole.
         if asked.is_over() {
-            return Err("the job of alerts has ended".to_owned());
+            return Err("the alert job has stopped".to_owned());
         }
         Ok(Gathered {
             report: name.to_owned(),
@@ -132,7 +132,7 @@ impl Maker {
             limit: part.limit,
             reply,
         };
-        let ended = || Err("The job of alerts has ended.".to_owned());
+        let ended = || Err("The alert job has stopped.".to_owned());
         if self.orders.send(order).is_err() {
             return ended();
         }

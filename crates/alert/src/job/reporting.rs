@@ -120,7 +120,7 @@ impl Reporting {
     }
 
     fn hold(&mut self, name: &str, why: String, now_s: i64) {
-        tracing::warn!("the report '{name}' is tried again in {AGAIN_S} s: {why}");
+        tracing::warn!("the report '{name}' will be retried in {AGAIN_S} s: {why}");
         self.counts.failed += 1;
         self.held.insert(name.to_owned(), now_s + AGAIN_S);
         self.troubles.insert(name.to_owned(), why);
@@ -188,7 +188,7 @@ impl Reporting {
         memory.put(messages.into_iter().map(Entry::Message).chain(reported.map(Entry::Reported)).collect());
         match memory.flush() {
             true => Ok(sending),
-            false => Err("the log of alerts cannot be written: it is sent when it can be".to_owned()),
+            false => Err("the alert log cannot be written: it is sent when it can be".to_owned()),
         }
     }
 
@@ -275,7 +275,7 @@ impl Alerts {
         let made = self.maker.make(name, &self.report(name)?, at_s, &file)?;
         let (reply, comes) = sync_channel(1);
         let order = Order::Send { report: name.to_owned(), at_s, made, reply };
-        let ended = || "the job of alerts has ended".to_owned();
+        let ended = || "the alert job has stopped".to_owned();
         self.orders.send(order).map_err(|_| ended())?;
         comes.recv().unwrap_or_else(|_| Err(ended()))
     }

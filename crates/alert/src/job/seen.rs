@@ -23,9 +23,9 @@ pub struct Seen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// Too many wait.
-    #[error("too many observations wait for the rules")]
+    #[error("the rules are too slow: too many observations are queued")]
     Waiting,
     /// The job has ended.
-    #[error("the job of alerts has ended")]
+    #[error("the alert job has stopped")]
     Ended,
 }

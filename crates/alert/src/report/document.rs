@@ -198,7 +198,7 @@ fn of_table(ranking: &Ranking) -> Vec<Block> {
     if ranking.rows.is_empty() {
         let why = match ranking.unknown {
             0 => "No graph is chosen by this section.",
-            _ => "Nothing is known of these graphs in this time: nothing was read.",
+            _ => "No data of these graphs in this period.",
         };
         return vec![Block::Note(why.to_owned())];
     }
@@ -213,7 +213,7 @@ fn of_table(ranking: &Ranking) -> Vec<Block> {
         more.push(format!("{} not shown.", plural(ranking.more, "further series is", "further series are")));
     }
     if ranking.unknown > 0 {
-        more.push(format!("Of {} nothing is known in this time.", whole(ranking.unknown)));
+        more.push(format!("No data of {} in this period.", whole(ranking.unknown)));
     }
     if ranking.beyond > 0 {
         more.push(format!("{} not looked at.", plural(ranking.beyond, "further graph was", "further graphs were")));
@@ -236,11 +236,11 @@ fn of_alerts(alerts: &AlertFigures, zone: &Zone) -> Vec<Block> {
     let mut blocks = Vec::new();
     if alerts.is_cut {
         blocks.push(Block::Note(
-            "There were more alerts than are remembered: the oldest of this time are not counted.".to_owned(),
+            "There were more alerts than the history keeps: the oldest ones of this period are not counted.".to_owned(),
         ));
     }
     if alerts.count == 0 {
-        blocks.push(Block::Note("There was no alert.".to_owned()));
+        blocks.push(Block::Note("No alerts.".to_owned()));
         return blocks;
     }
     let mut tiles = vec![("alerts".to_owned(), whole(alerts.count))];
@@ -279,7 +279,7 @@ fn of_alerts(alerts: &AlertFigures, zone: &Zone) -> Vec<Block> {
 fn of_devices(devices: &DeviceFigures) -> Vec<Block> {
     if devices.count == 0 {
         return vec![Block::Note(
-            "Nothing is known of these devices in this time: it is known while alerts and graphs run together."
+            "No data of these devices in this period: availability is recorded while alerts and graphs run together."
                 .to_owned(),
         )];
     }
@@ -318,7 +318,7 @@ fn of_devices(devices: &DeviceFigures) -> Vec<Block> {
 fn of_calls(calls: &CallFigures) -> Vec<Block> {
     let mut blocks = Vec::new();
     if calls.calls == 0 {
-        blocks.push(Block::Note("No call began in this time.".to_owned()));
+        blocks.push(Block::Note("No calls in this period.".to_owned()));
         blocks.extend(skipped(calls.skipped));
         return blocks;
     }
@@ -368,16 +368,11 @@ fn of_calls(calls: &CallFigures) -> Vec<Block> {
                 Cell::Text(percent(to.answered_percent)),
             ]
         });
-        let of =
-            calls.looked_at.map(|count| format!(" They were looked for among the last {} of these.", whole(count)));
-        let more = format!(
-            "Where most calls were rejected (4xx, 5xx, 6xx), by {}.{}",
-            calls.destination,
-            of.unwrap_or_default()
-        );
+        let of = calls.looked_at.map(|count| format!(" They are from the last {} of these.", whole(count)));
+        let more = format!("Most rejected calls (4xx, 5xx, 6xx), by {}.{}", calls.destination, of.unwrap_or_default());
         blocks.push(Block::Table(Table { columns: head.to_vec(), rows: rows.collect(), more }));
     } else if calls.failed == 0 {
-        blocks.push(Block::Note("No call was rejected.".to_owned()));
+        blocks.push(Block::Note("No rejected calls.".to_owned()));
     }
     blocks.extend(skipped(calls.skipped));
     blocks
@@ -386,7 +381,7 @@ fn of_calls(calls: &CallFigures) -> Vec<Block> {
 fn of_losses(losses: &LossFigures) -> Vec<Block> {
     let mut blocks = Vec::new();
     if losses.places.is_empty() {
-        blocks.push(Block::Note("The capture lost nothing that it knows of.".to_owned()));
+        blocks.push(Block::Note("No known packet loss of the capture.".to_owned()));
     } else {
         let head = [text("place"), text("of"), number("packets"), number("times")];
         let rows = losses.places.iter().map(|loss| {
@@ -402,7 +397,7 @@ fn of_losses(losses: &LossFigures) -> Vec<Block> {
 fn of_charges(charges: &ChargeFigures) -> Vec<Block> {
     let mut blocks = Vec::new();
     if charges.kinds.is_empty() {
-        blocks.push(Block::Note("Nothing was charged: no record began in this time.".to_owned()));
+        blocks.push(Block::Note("No charging records in this period.".to_owned()));
     } else {
         let head = [
             text("records of"),

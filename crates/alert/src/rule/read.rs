@@ -218,7 +218,7 @@ impl Reader<'_, '_, '_> {
         for (key, value) in table {
             self.name_of(key.get_ref(), key.span().start);
             if check::OWN_LABELS.contains(&key.get_ref().as_ref()) {
-                self.sheet.wrong(key.span().start, format!("a label '{}' is there already", key.get_ref()));
+                self.sheet.wrong(key.span().start, format!("a label '{}' exists already", key.get_ref()));
             }
             match value.get_ref().as_str() {
                 Some(text) => drop(labels.insert(key.get_ref().to_string(), text.to_owned())),

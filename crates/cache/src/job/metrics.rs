@@ -61,7 +61,7 @@ fn plain(figures: &Figures) -> [Sample; 7] {
         of(
             Count::AddressFull,
             "trunkline_cache_refused_address_values_total",
-            "of the values refused for memory, those of an address with too many on their way",
+            "of the values refused for memory, those of an address with too many in flight",
         ),
         of(Count::DatagramsCut, "trunkline_cache_udp_cut_datagrams_total", "datagrams that ended within a command"),
         of(

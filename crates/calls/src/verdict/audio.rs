@@ -239,7 +239,7 @@ pub fn loss(case: &Case<'_>) -> Option<Verdict> {
             " TCP itself loses nothing: the sender left them out, as some do when their connection is slow, or did not \
              get them.",
         ),
-        _ => ("never came", ""),
+        _ => ("were lost", ""),
     };
     let text = format!(
         "{:.1} % of the packets from {} ({}) {never}: {} of {}, {}.{why}{at_tap}",
@@ -288,8 +288,8 @@ fn worst<'a>(case: &Case<'a>, lost: impl Fn(&Stream) -> u64) -> Option<&'a Strea
 fn runs(stream: &Stream) -> String {
     match stream.loss_runs.iter().rposition(|n| *n > 0).map_or(0, |i| i + 1) {
         0 | 1 => "one by one".to_owned(),
-        10 => "in runs of ten and more".to_owned(),
-        n => format!("in runs of up to {n}"),
+        10 => "in bursts of 10 or more".to_owned(),
+        n => format!("in bursts of up to {n}"),
     }
 }
 
@@ -304,7 +304,7 @@ pub fn jitter(case: &Case<'_>) -> Option<Verdict> {
         return None;
     };
     let text = format!(
-        "The packets from {} ({}) came unevenly: jitter {:.1} ms in the mean, {:.1} ms at worst; a jitter buffer of 200 ms would discard {:.1} %.",
+        "Jitter: packets from {} ({}) arrived unevenly: {:.1} ms average, {:.1} ms maximum; a jitter buffer of 200 ms would discard {:.1} %.",
         the(stream.direction),
         stream.src,
         stream.jitter_mean_ms,

@@ -24,7 +24,7 @@ pub fn fax_loss(case: &Case<'_>) -> Option<Verdict> {
         n => format!("{n} more could be restored from what later packets repeat: let the sender repeat more"),
     };
     let text = format!(
-        "Fax packets were lost: {} of {} from {} ({}) never came and cannot be restored, {:.1} %. {repeats}, or find where \
+        "Fax packets were lost: {} of {} from {} ({}) cannot be restored, {:.1} %. {repeats}, or find where \
          packets get lost.",
         gone(worst),
         worst.expected,

@@ -52,7 +52,7 @@ impl core::fmt::Display for Refused {
         f.write_str(match self {
             Refused::NoPlan => "no such plan",
             Refused::NoAccount => "no such account",
-            Refused::AccountThere => "there is such an account already",
+            Refused::AccountThere => "the account already exists",
             Refused::NoAllowance => "no such allowance in the account's plan",
             Refused::NoSession => "no such open session",
             Refused::IdentityTaken => "an identity belongs to another subscriber",

@@ -43,7 +43,7 @@ type One = (u32, Vec<u32>, Does);
 fn plan(inventory: &Inventory, asked: Asked<'_>, visible: &dyn Fn(u32) -> bool) -> Result<Vec<One>, Unanswered> {
     let from = asked.ids("from", FROM_MAX)?;
     if from.is_empty() {
-        return Err(Unanswered::Asked("\"from\" is one device at least: the one that polling begins at".to_owned()));
+        return Err(Unanswered::Asked("\"from\" needs at least one device: the one where polling starts".to_owned()));
     }
     let is_there = |id: &u32| inventory.devices().has(*id) && visible(*id);
     if let Some(id) = from.iter().find(|id| !is_there(id)) {

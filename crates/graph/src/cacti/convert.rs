@@ -146,7 +146,7 @@ impl<'t> Converter<'t> {
                 true
             }
             Err(why) => {
-                self.tell(format!("{what} is not taken over: {why}"));
+                self.tell(format!("{what} is not imported: {why}"));
                 false
             }
         }
@@ -162,7 +162,7 @@ impl<'t> Converter<'t> {
             }
             Err(mistakes) => {
                 let first = mistakes.into_iter().next().map(|mistake| mistake.what).unwrap_or_default();
-                self.tell(format!("{what} is not taken over: {first}"));
+                self.tell(format!("{what} is not imported: {first}"));
                 false
             }
         }
@@ -218,7 +218,7 @@ impl<'t> Converter<'t> {
 
     fn finish(mut self) -> Import {
         for (table, count) in &self.tables.passed_over {
-            let told = format!("rows of table '{table}' are not taken over");
+            let told = format!("rows of table '{table}' are not imported");
             *self.import.told.entry(told).or_default() += count;
         }
         if self.tables.left_out > 0 {

@@ -74,7 +74,7 @@ impl Exchange {
                 }
                 Some(text) => drop(self.queries.insert(base.to_owned(), text)),
                 None => {
-                    self.told.push(format!("file '{name}' of the package is not taken over: copy it where it is run"))
+                    self.told.push(format!("file '{name}' of the package is not imported: copy it where it is run"))
                 }
             }
         }

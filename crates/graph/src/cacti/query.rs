@@ -61,7 +61,7 @@ impl Query {
         let plain =
             source.is_empty() || source.starts_with("value") || source.starts_with("VALUE") || source == "index";
         let Some(oid) = Oid::parse(oid).filter(|_| plain) else {
-            self.told.push(format!("field '{name}' is not taken over: it is cut out of an index or a text ({source})"));
+            self.told.push(format!("field '{name}' is not imported: it is cut out of an index or a text ({source})"));
             return;
         };
         if direction.contains("output") {

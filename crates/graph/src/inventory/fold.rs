@@ -19,7 +19,7 @@ pub enum Refusal {
         id: u32,
     },
     /// Something else has that name.
-    #[error("a {what} '{name}' is there already")]
+    #[error("a {what} '{name}' exists already")]
     NameTaken {
         /// What has it.
         what: &'static str,

@@ -103,8 +103,8 @@ fn who_is_behind_whom_changes_for_all_together() {
     assert!(changes.is_empty(), "{changes:?}");
     let before = behind(&house);
     let mut wrong = |all: Vec<(u32, Vec<u32>)>| house.order(Order::SetBehind(all)).unwrap_err().to_string();
-    assert_eq!(wrong(vec![(d, vec![a])]), "'edge-4' would be on the way to itself");
-    assert_eq!(wrong(vec![(a, vec![]), (b, vec![b])]), "'edge-2' would be on the way to itself");
+    assert_eq!(wrong(vec![(d, vec![a])]), "'edge-4' would depend on itself");
+    assert_eq!(wrong(vec![(a, vec![]), (b, vec![b])]), "'edge-2' would depend on itself");
     assert_eq!(wrong(vec![(a, vec![]), (b, vec![99])]), "there is no device 99");
     assert_eq!(wrong(vec![(99, vec![a])]), "there is no device 99");
     assert_eq!(wrong(vec![(a, vec![]), (a, vec![d])]), format!("device {a} stands there twice"));
@@ -151,7 +151,7 @@ fn refusals_say_what_is_wrong() {
     let device = house.device("edge-1", 1);
     let wrong = |house: &mut House, order| house.order(order).unwrap_err().to_string();
     let named = |name: &str| Order::Device(None, Device::new(name, "192.0.2.1"));
-    assert_eq!(wrong(&mut house, named("edge-1")), "a device 'edge-1' is there already");
+    assert_eq!(wrong(&mut house, named("edge-1")), "a device 'edge-1' exists already");
     assert_eq!(wrong(&mut house, named(" ")), "the name of a device has 1 to 255 octets");
     assert_eq!(wrong(&mut house, Order::RemoveDevices(vec![9])), "there is no device 9");
     assert_eq!(wrong(&mut house, Order::RemoveDevices(vec![device, device])), "1 stands there twice");

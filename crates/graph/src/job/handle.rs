@@ -38,10 +38,10 @@ pub enum Undone {
     #[error("the inventory cannot be written: {0}")]
     Disk(String),
     /// It was on its way to the disk when that failed: the next start says whether it holds.
-    #[error("the disk failed before it was known whether the order is on it")]
+    #[error("the disk failed before the order was confirmed")]
     Doubtful,
     /// The run has ended.
-    #[error("graphs do not run any more")]
+    #[error("the graph poller has stopped")]
     Over,
 }
 

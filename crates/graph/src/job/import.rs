@@ -82,7 +82,7 @@ pub fn cacti(handle: &Handle, sources: &Sources) -> Result<Imported, String> {
         tables = Some(read);
     }
     if sources.dump.is_none() && sources.templates.is_none() {
-        return Err("nothing to take over: a dump, or an export of templates".to_owned());
+        return Err("nothing to import: give a dump, or an export of templates".to_owned());
     }
     imported.templates = library.profiles.len()
         + library.tables.len()
@@ -208,7 +208,7 @@ fn place(folder: &Path, rra: Option<&Path>, import: &Import) -> Placed {
     let mut more = 0u64;
     for file in &import.files {
         let to = devices.get(&file.source).map(|device| files::path(*device, file.source));
-        let copied = to.ok_or_else(|| "its data source is not taken over".to_owned()).and_then(|to| {
+        let copied = to.ok_or_else(|| "its data source is not imported".to_owned()).and_then(|to| {
             let to = folder.join(to);
             copy(&from(rra, file)?, &to, &file.series).map(|()| to)
         });
@@ -238,7 +238,7 @@ fn copy(from: &Path, to: &Path, series: &[String]) -> Result<(), String> {
     let checked = RrdFile::open(from).map_err(|fault| fault.to_string())?;
     files::order(checked.archive(), &names)?;
     if to.exists() {
-        return Err(format!("{} is there already", to.display()));
+        return Err(format!("{} exists already", to.display()));
     }
     let folder = to.parent().unwrap_or(Path::new("."));
     let part = to.with_extension("part");

@@ -10,7 +10,7 @@ use trunkline_commit::{Committer, Progress};
 
 /// Samples were not taken: too much waits for the disk, or it has no room. They are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("samples are dropped: the disk is behind or full")]
+#[error("dropping samples: the disk is too slow or full")]
 pub struct Dropped;
 
 /// How far samples are.

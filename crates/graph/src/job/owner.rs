@@ -280,7 +280,7 @@ impl Owner {
             ToOwner::Probed(_, poller::Change::Up) => {}
             ToOwner::Flapping(device, begins) => {
                 let name = self.twin.newest().devices().get(device).map(|device| device.name.to_string());
-                let what = if begins { "is up and down by turns" } else { "is calm again" };
+                let what = if begins { "is flapping" } else { "is stable again" };
                 tracing::info!("graphs: device '{}' {what}", name.unwrap_or_default());
             }
             ToOwner::Said(device) => drop(self.furnish(device)),

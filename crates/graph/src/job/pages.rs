@@ -248,7 +248,7 @@ impl Pages {
     fn run(&self, is_whole: bool) -> Value {
         let mut status = self.handle.status();
         if !is_whole && !status.troubles.is_empty() {
-            status.troubles = vec!["Something is wrong with polling: an administrator is told what.".to_owned()];
+            status.troubles = vec!["Polling has a problem: administrators see the details.".to_owned()];
         }
         let drawn = self.drawn();
         let failed = drawn.refused + drawn.timed_out + drawn.busy + drawn.failed;
@@ -267,31 +267,31 @@ fn polled(handle: &Handle, device: u32) -> Option<Polled> {
         troubles.push("It does not answer.".to_owned());
     }
     if shown.is_flapping {
-        troubles.push("It is up and down by turns.".to_owned());
+        troubles.push("It is flapping.".to_owned());
     }
     troubles.extend(shown.unfound.map(|why| format!("Its name is not found: {why}.")));
-    troubles.extend(shown.refused.map(|cause| format!("It does not let us in: {cause:?}.")));
+    troubles.extend(shown.refused.map(|cause| format!("It rejected the credential: {cause:?}.")));
     // What does not answer cannot be looked at either.
     let unexplored = shown.unexplored.filter(|_| shown.health != Some(Change::Down));
-    troubles.extend(unexplored.map(|why| format!("It could not be looked at: {why}.")));
+    troubles.extend(unexplored.map(|why| format!("Discovery failed: {why}.")));
     if shown.is_stale {
-        troubles.push("It has started anew: its rows are read again when they were found again.".to_owned());
+        troubles.push("It has restarted: its rows are polled again after the next discovery.".to_owned());
     }
     if shown.unreadable > 0 {
-        troubles.push(format!("{} data sources cannot be read at present.", shown.unreadable));
+        troubles.push(format!("{} data sources cannot be read now.", shown.unreadable));
     }
     let (mut faults, mut of_device) = (Vec::new(), Vec::new());
     for (source, text) in shown.faults {
         match source {
             Some(source) => faults.push((source, text)),
-            None => of_device.push(format!("Whether it is up is not known for sure: {text}.")),
+            None => of_device.push(format!("The up/down state is uncertain: {text}.")),
         }
     }
     troubles.extend(of_device);
     match faults.len() {
         0 => {}
-        1 => troubles.push("A data source does not answer as it should.".to_owned()),
-        count => troubles.push(format!("{count} data sources do not answer as they should.")),
+        1 => troubles.push("A data source does not answer correctly.".to_owned()),
+        count => troubles.push(format!("{count} data sources do not answer correctly.")),
     }
     Some(Polled {
         flapping: shown.is_flapping,

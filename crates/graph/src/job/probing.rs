@@ -241,7 +241,7 @@ impl Probing {
                 let found = prometheus::read(own().as_bytes(), metrics);
                 Outcome::Said { readings: found.readings, started: None, fault: None }
             }
-            _ => Outcome::Impossible("the program's own metrics are not to be had here".to_owned()),
+            _ => Outcome::Impossible("the program's own metrics are not available".to_owned()),
         }
     }
 }

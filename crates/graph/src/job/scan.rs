@@ -171,7 +171,7 @@ impl Scan {
     pub fn begin(&self, range: Range, access: Access) -> Result<(), String> {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if thread.as_ref().is_some_and(|before| !before.is_finished()) {
-            return Err("a search goes on".to_owned());
+            return Err("a scan is already running".to_owned());
         }
         let lets_in = access_of(&self.shared.handle.inventory(), &mut Keys::default(), &access);
         let lets_in = lets_in.ok_or("the credential is not for that version of SNMP")?;

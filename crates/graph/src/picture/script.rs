@@ -50,7 +50,7 @@ pub fn script(plan: &Plan, ask: &Ask, format: Format, zone: &str, files: &dyn Fi
     if !known {
         // rrdtool draws nothing where there is nothing to draw.
         line.word("HRULE:0#00000000");
-        line.word("COMMENT:Nothing has been read yet.");
+        line.word("COMMENT:No data yet.");
     }
     Ok(line.0)
 }
@@ -152,9 +152,9 @@ fn print_number(plan: &Plan, number: usize, item: &Planned, word: LegendWord, li
     let name = format!("legend{0}{0}{number}{1}", plan.mark, word as u8);
     match word {
         LegendWord::Last => line.word(&format!("GPRINT:{value}:LAST:Last {format}")),
-        LegendWord::Average => line.word(&format!("GPRINT:{value}:AVERAGE:Mean {format}")),
-        LegendWord::Min => line.word(&format!("GPRINT:{value}:MIN:Least {format}")),
-        LegendWord::Max => line.word(&format!("GPRINT:{value}:MAX:Most {format}")),
+        LegendWord::Average => line.word(&format!("GPRINT:{value}:AVERAGE:Average {format}")),
+        LegendWord::Min => line.word(&format!("GPRINT:{value}:MIN:Min {format}")),
+        LegendWord::Max => line.word(&format!("GPRINT:{value}:MAX:Max {format}")),
         LegendWord::P95 => {
             line.word(&format!("VDEF:{name}={value},95,PERCENTNAN"));
             line.word(&format!("GPRINT:{name}:95 % {format}").replace("95 % ", "95 %% "));

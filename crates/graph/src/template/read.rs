@@ -208,7 +208,7 @@ impl Reader<'_, '_, '_> {
             let name = key.get_ref().to_string();
             self.name_of(&name, key.span().start);
             if super::is_field_of_all(&name) {
-                self.sheet.wrong(key.span().start, format!("a field '{name}' is there already: name it otherwise"));
+                self.sheet.wrong(key.span().start, format!("a field '{name}' exists already: name it otherwise"));
             }
             match value.get_ref().as_str().and_then(Oid::parse) {
                 Some(oid) => drop(fields.insert(name, oid)),

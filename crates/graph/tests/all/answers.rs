@@ -151,7 +151,7 @@ fn who_is_behind_whom_is_learnt_from_the_map_and_what_was_told_stays() {
     let part = shown.ask(json!({ "do": "behind", "from": [3], "scope": scope })).unwrap();
     assert_eq!((&part["same"], &part["unreached"]), (&json!(1), &json!(0)));
     for (wrong, why) in [
-        (json!({ "do": "behind", "from": [] }), "\"from\" is one device at least: the one that polling begins at"),
+        (json!({ "do": "behind", "from": [] }), "\"from\" needs at least one device: the one where polling starts"),
         (json!({ "do": "behind" }), "\"from\" is needed"),
         (json!({ "do": "behind", "from": [99] }), "there is no device 99"),
         (json!({ "do": "behind", "from": [3], "replace": 1 }), "\"replace\" is true or false"),

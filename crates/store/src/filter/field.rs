@@ -207,6 +207,23 @@ pub fn fields() -> &'static [FieldHelp] {
     &FIELDS
 }
 
+/// What a word that is no field may have been meant as: a value of a field, else a number, else how a test is written.
+pub fn meant(word: &str) -> String {
+    let lower = word.to_ascii_lowercase();
+    let begins = |value: &str| lower.len() >= 3 && value.to_ascii_lowercase().starts_with(&lower);
+    let known = fields().iter().find_map(|help| {
+        let names = if let Kind::Name(names) = help.kind { names } else { &[] };
+        let name = names.iter().find(|name| begins(name)).map(|name| format!("{}:{name}", help.name));
+        let example = || help.examples.iter().find(|one| one.split_once(':').is_some_and(|(_, value)| begins(value)));
+        name.or_else(|| example().map(|one| (*one).to_owned()))
+    });
+    let digits = !word.is_empty() && word.bytes().all(|octet| octet.is_ascii_digit());
+    match known.or_else(|| digits.then(|| format!("number:{word}"))) {
+        Some(test) => format!("did you mean '{test}'?"),
+        None => "write FIELD:VALUE, for example caller:+4420*".to_owned(),
+    }
+}
+
 /// The field of a name or alias, upper or lower case.
 pub fn named(name: &str) -> Option<&'static FieldHelp> {
     FIELDS
@@ -245,7 +262,7 @@ const FIELDS: [FieldHelp; 24] = [
     field(Field::Address(AddressField::Ip), "ip", &["host", "net"], "any host of its signalling or media", &["ip:10.1.0.0/16", "ip:192.0.2.7"]),
     field(Field::Text(TextField::Codec), "codec", &[], "a codec that was used", &["codec:PCMA", "codec:AMR*"]),
     field(Field::Ssrc, "ssrc", &[], "synchronisation source of one of its streams", &["ssrc:0x3a980074"]),
-    field(Field::Real(RealField::Lost), "lost", &["loss"], "packets that never came, worst stream, percent of those expected", &["lost>2%"]),
+    field(Field::Real(RealField::Lost), "lost", &["loss"], "lost packets, worst stream, percent of those expected", &["lost>2%"]),
     field(Field::Real(RealField::Jitter), "jitter", &["jitter_max"], "highest RFC 3550 jitter, worst stream", &["jitter>20ms"]),
     field(Field::Real(RealField::JitterMean), "jitter_mean", &["jitter-mean"], "mean RFC 3550 jitter, worst stream", &["jitter_mean>5ms"]),
     field(Field::Has, "has", &[], "whether there is one at all", &["has:verdict", "has:streams"]),

@@ -153,10 +153,10 @@ impl<'a> Parser<'a> {
         let name = &rest[..rest.find(|c| !is_name(c)).unwrap_or(rest.len())];
         let from = self.at;
         if name.is_empty() {
-            return Err(self.error_here("expected a field, as in caller:+4420*".into()));
+            return Err(self.error_here("expected a field, for example caller:+4420*".into()));
         }
         if ["and", "or", "not"].iter().any(|k| name.eq_ignore_ascii_case(k)) {
-            let message = format!("expected a field before '{name}', as in caller:+4420*");
+            let message = format!("expected a field before '{name}', for example caller:+4420*");
             return Err(self.error(from, from + name.len(), message));
         }
         if let Some(help) = field::named(name) {
@@ -168,7 +168,7 @@ impl<'a> Parser<'a> {
         let message = if OPERATORS.iter().any(|(o, _)| followed.starts_with(o)) {
             format!("unknown field '{name}'{}", suggestion(name, names))
         } else {
-            format!("expected a field, as in number:{name}")
+            format!("'{name}' is not a field; {}", field::meant(name))
         };
         Err(self.error(from, from + name.len(), message))
     }
@@ -194,7 +194,9 @@ impl<'a> Parser<'a> {
         let from = self.at;
         let (pattern, plain) = if self.rest().starts_with('"') { self.quoted()? } else { self.unquoted() };
         if self.at == from {
-            return Err(self.error_here(format!("expected a value after '{}', as in {}", help.name, help.examples[0])));
+            return Err(
+                self.error_here(format!("expected a value after '{}', for example {}", help.name, help.examples[0]))
+            );
         }
         Ok(Written { pattern: Pattern::parse(&pattern), plain, from, to: self.at })
     }

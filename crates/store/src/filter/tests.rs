@@ -43,14 +43,14 @@ fn binds_not_before_and_before_or() {
 fn mistakes_have_a_place_and_an_expectation() {
     for (text, expected) in [
         ("mos<3 calee:1", "column 7: unknown field 'calee'; did you mean 'callee'?\nmos<3 calee:1\n      ^^^^^"),
-        ("", "column 1: expected a field, as in caller:+4420*\n\n^"),
-        ("mos<3 and", "column 10: expected a field, as in caller:+4420*\nmos<3 and\n         ^"),
+        ("", "column 1: expected a field, for example caller:+4420*\n\n^"),
+        ("mos<3 and", "column 10: expected a field, for example caller:+4420*\nmos<3 and\n         ^"),
         ("(mos<3", "column 1: '(' without its ')'\n(mos<3\n^"),
         ("mos<3)", "column 6: ')' without its '('\nmos<3)\n     ^"),
         ("mos<x", "column 5: expected a score like 3.5, not 'x'\nmos<x\n    ^"),
         ("caller<5", "column 7: 'caller' takes ':' or '!=', not '<'\ncaller<5\n      ^"),
         ("caller", "column 7: expected ':' or '!=' after 'caller'\ncaller\n      ^"),
-        ("caller:", "column 8: expected a value after 'caller', as in caller:+4420*\ncaller:\n       ^"),
+        ("caller:", "column 8: expected a value after 'caller', for example caller:+4420*\ncaller:\n       ^"),
         (
             "state:complete",
             "column 7: unknown name 'complete'; did you mean 'completed'?\nstate:complete\n      ^^^^^^^^",
@@ -59,7 +59,10 @@ fn mistakes_have_a_place_and_an_expectation() {
             "code:9xx",
             "column 6: expected a status code, 100 to 699, or a class like 5xx, not '9xx'\ncode:9xx\n     ^^^",
         ),
-        ("4420", "column 1: expected a field, as in number:4420\n4420\n^^^^"),
+        ("4420", "column 1: '4420' is not a field; did you mean 'number:4420'?\n4420\n^^^^"),
+        ("one-way", "column 1: 'one-way' is not a field; did you mean 'verdict:one-way-audio'?\none-way\n^^^^^^^"),
+        ("comple", "column 1: 'comple' is not a field; did you mean 'state:completed'?\ncomple\n^^^^^^"),
+        ("xyz", "column 1: 'xyz' is not a field; write FIELD:VALUE, for example caller:+4420*\nxyz\n^^^"),
         ("ua:\"x", "column 4: '\"' without its end\nua:\"x\n   ^"),
         (
             "é:1",

@@ -104,7 +104,7 @@ impl Running {
         let failed = |e: &dyn std::fmt::Display| Failure::Failed(format!("alerts: {e}"));
         std::fs::create_dir_all(rules::folder(&data)).map_err(|e| failed(&format!("{}: {e}", folder.display())))?;
         let read = rules::load(&places, &data).map_err(|wrong| failed(&wrong))?;
-        tracing::info!(rules = read.rules.len(), channels = read.channels.len(), "alerts: rules are looked at");
+        tracing::info!(rules = read.rules.len(), channels = read.channels.len(), "alerts: evaluating rules");
         let opened = Alerts::start(&folder, read);
         let alerts = opened.map_err(|fault| {
             let hint = if fault.is_damage() { repair::hint(&data) } else { String::new() };
@@ -209,7 +209,7 @@ impl Job for Running {
     }
 
     fn unhealthy(&self) -> Vec<String> {
-        let told = |why| format!("alerts: nobody is told, as their log cannot be written: {why}");
+        let told = |why| format!("alerts: no notifications are sent, because the alert log cannot be written: {why}");
         self.alerts.view().fault.map(told).into_iter().collect()
     }
 
@@ -217,8 +217,8 @@ impl Job for Running {
     fn reload(&self) {
         let taken = (self.again)().and_then(|rules| self.alerts.reload(rules).map_err(|fault| fault.to_string()));
         match taken {
-            Ok(()) => tracing::info!(rules = self.alerts.rules().rules.len(), "alerts: rules were read again"),
-            Err(why) => tracing::error!("alerts: the rules stay as they were: {why}"),
+            Ok(()) => tracing::info!(rules = self.alerts.rules().rules.len(), "alerts: rules reloaded"),
+            Err(why) => tracing::error!("alerts: rules not reloaded, the previous rules stay active: {why}"),
         }
     }
 

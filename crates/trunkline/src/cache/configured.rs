@@ -41,7 +41,7 @@ pub fn start(opened: Opened, cache: &Cache) -> Result<Job, StartError> {
     let is_known = !cache.allow.is_empty() || cache.accounts.is_some();
     let is_open = |door: &Door| matches!(door, Door::Tcp(at) | Door::Udp(at) if !at.ip().is_loopback());
     if !is_known && cache.listen.iter().any(is_open) {
-        tracing::warn!("cache: whoever reaches it may use it: cache.allow says who may");
+        tracing::warn!("the cache accepts any client; restrict it with cache.allow");
     }
     Ok(job)
 }

@@ -90,7 +90,7 @@ impl job::Job for Running {
             return;
         }
         if let Err(why) = self.job.refresh_certificates() {
-            tracing::error!("cache: the certificate that is shown stays: {why}");
+            tracing::error!("cache: the previous certificate stays in use: {why}");
         }
     }
 

@@ -34,7 +34,7 @@ pub fn failure(data: &Path, fault: &Fault) -> Failure {
         return Failure::Failed(format!("charging: {fault}"));
     }
     let text = format!(
-        "{}: {}; `trunkline charge repair --data {} --dry-run` says what a repair would come to (docs/manual/charging.md)",
+        "{}: {}; `trunkline charge repair --data {} --dry-run` shows what a repair would do (docs/manual/charging.md)",
         configured::ledger(data).display(),
         told(fault),
         shell_word(&data.to_string_lossy())

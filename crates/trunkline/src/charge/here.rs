@@ -79,7 +79,9 @@ impl Running {
         let Place::Seat(seat) = &self.place else { return None };
         match self.with(|node| node.stream()) {
             Some(stream) => stream.and_then(|stream| stream.trouble()),
-            None => seat.seen().away.map(|why| format!("charging stands by, and the stream is away: {why}")),
+            None => {
+                seat.seen().away.map(|why| format!("charging is on standby, and the stream is disconnected: {why}"))
+            }
         }
     }
 
@@ -150,13 +152,13 @@ impl Job for Running {
             samples.push(Sample::gauge("trunkline_charge_sessions", "open sessions", sessions as f64));
             let help = "reports of usage without a price or a session";
             samples.push(Sample::counter("trunkline_charge_unrated_total", help, unrated));
-            let help = "sessions that could have been given back still, and were forgotten for want of room";
+            let help = "ended sessions dropped for lack of room while refunds were still possible";
             samples.push(Sample::counter("trunkline_charge_debits_forgotten_total", help, forgotten));
             if let Some((counts, (held, held_octets))) = node.gateway() {
                 samples.extend(counts.list().iter().map(|one| Sample::counter(one.name, one.help, one.value)));
-                let help = "packets of records that are held apart";
+                let help = "packets of possibly duplicated records on hold";
                 samples.push(Sample::gauge("trunkline_charge_gateway_held_packets", help, held as f64));
-                let help = "octets of packets that are held apart";
+                let help = "octets of possibly duplicated records on hold";
                 samples.push(Sample::gauge("trunkline_charge_gateway_held_octets", help, held_octets as f64));
             }
             samples.extend(node.replica_counts().iter().flat_map(|counts| counts.list()).map(counter));
@@ -180,7 +182,7 @@ impl Job for Running {
     }
 
     fn unhealthy(&self) -> Vec<String> {
-        let failure = self.failure().map(|why| format!("charging answers nothing any more: {why}"));
+        let failure = self.failure().map(|why| format!("charging has stopped answering: {why}"));
         let mut lines: Vec<String> = failure.into_iter().collect();
         lines.extend(self.records.iter().flat_map(|told| told.troubles()));
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
@@ -237,8 +239,8 @@ fn counter(one: Counted) -> Sample {
 }
 
 fn of_stream(stream: &Stream) -> [Sample; 2] {
-    let help = "whether the stream has acknowledged something lately: else nothing is granted";
-    let waiting = "octets that wait for the stream to acknowledge them";
+    let help = "whether the stream acknowledges entries; if not, nothing is granted";
+    let waiting = "octets not yet acknowledged by the stream";
     [
         Sample::gauge("trunkline_charge_stream_current", help, f64::from(u8::from(stream.is_current))),
         Sample::gauge("trunkline_charge_stream_waiting_octets", waiting, stream.waiting_octets as f64),
@@ -248,10 +250,10 @@ fn of_stream(stream: &Stream) -> [Sample; 2] {
 fn of_seat(seat: &Seat, leads: bool) -> Vec<Sample> {
     let seen = seat.seen();
     vec![
-        Sample::gauge("trunkline_charge_leads", "whether this node leads", f64::from(u8::from(leads))),
+        Sample::gauge("trunkline_charge_leads", "whether this node is the leader", f64::from(u8::from(leads))),
         Sample::gauge("trunkline_charge_term", "the newest term that this node knows of", seen.term as f64),
         Sample::gauge("trunkline_charge_standby_entry", "the last entry that a standby has", seen.sequence as f64),
-        Sample::counter("trunkline_charge_leads_total", "how often this node began to lead", seat.led()),
+        Sample::counter("trunkline_charge_leads_total", "times this node became leader", seat.led()),
     ]
 }
 
@@ -267,18 +269,14 @@ fn of_records(told: &Told) -> Vec<Sample> {
         ("trunkline_charge_cdr_open_records", "open records, as of the last checkpoint", report.open as f64),
         (
             "trunkline_charge_cdr_holds_sessions",
-            "1 while records are too far behind for a session to begin",
+            "1 while records are too far behind, so that no session starts",
             f64::from(u8::from(told.holds())),
         ),
     ];
     let counters = [
         ("trunkline_charge_cdr_records_total", "charging data records made since the first entry", report.records),
         ("trunkline_charge_cdr_files_total", "record files closed", report.files),
-        (
-            "trunkline_charge_cdr_lost_total",
-            "records whose open file was gone when it was to be written on",
-            report.lost,
-        ),
+        ("trunkline_charge_cdr_lost_total", "records whose open file was missing", report.lost),
         ("trunkline_charge_cdr_failures_total", "times that record files could not be written", report.failures),
     ];
     let gauges = state.map(|(name, help, value)| Sample::gauge(name, help, value)).into_iter();
@@ -290,13 +288,13 @@ fn sent_on(sent: &Forwarded) -> Vec<Sample> {
     let up = sent.gateways.iter().filter(|(_, up)| *up).count();
     let gauges = [
         ("trunkline_charge_sender_gateways", "charging gateways that records are sent to", sent.gateways.len() as f64),
-        ("trunkline_charge_sender_gateways_up", "of these, those that answer, as far as is known", up as f64),
-        ("trunkline_charge_sender_packets", "packets of records on their way", sent.packets as f64),
+        ("trunkline_charge_sender_gateways_up", "of these, gateways that are up", up as f64),
+        ("trunkline_charge_sender_packets", "packets of records in flight", sent.packets as f64),
         ("trunkline_charge_sender_packets_kept_refused", "packets that a gateway refused", sent.refused as f64),
         ("trunkline_charge_sender_file", "the record file up to which records are sent on", f64::from(sent.file)),
         ("trunkline_charge_sender_waiting_octets", "octets of record files to be sent on", sent.waiting_octets as f64),
     ];
-    let help = "record files that were gone before they were sent on, since the start";
+    let help = "record files deleted before they were sent, since the start";
     let gone = Sample::counter("trunkline_charge_sender_files_gone_total", help, sent.gone_files);
     let gauges = gauges.map(|(name, help, value)| Sample::gauge(name, help, value));
     gauges.into_iter().chain([gone]).chain(sent.counts.list().into_iter().map(counter)).collect()
@@ -306,10 +304,10 @@ fn of_rows(done: &Done) -> Vec<Sample> {
     let value = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
     [
         ("trunkline_charge_cdr_rows_total", "rows of records that the store has", &done.written),
-        ("trunkline_charge_cdr_rows_failures_total", "times that the store took no rows of records", &done.failures),
+        ("trunkline_charge_cdr_rows_failures_total", "times the store rejected rows of records", &done.failures),
         (
             "trunkline_charge_cdr_rows_lost_files_total",
-            "files of rows that went before the store had them",
+            "files of rows deleted before they were stored",
             &done.lost_files,
         ),
     ]

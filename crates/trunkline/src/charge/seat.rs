@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const HAND_OVER_LOOKS: usize = 100;
 /// How long somebody who operates a standby may say nothing.
 const PATIENCE: Duration = Duration::from_millis(500);
-const STANDS_BY: &str = "this node stands by: ask the one that leads";
+const STANDS_BY: &str = "this node is on standby: ask the leader";
 
 /// What is set up.
 #[derive(Clone)]
@@ -153,7 +153,7 @@ impl Shared {
             let mut tell = |seen: &Seen| {
                 if said.as_ref() != Some(&seen.away) {
                     if let Some(why) = &seen.away {
-                        tracing::warn!("charging: the stream is away: {why}");
+                        tracing::warn!("charging: the stream is disconnected: {why}");
                     }
                     said = Some(seen.away.clone());
                 }

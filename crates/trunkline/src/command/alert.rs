@@ -21,25 +21,25 @@ use trunkline_kit::exit::Exit;
 
 /// The width to which a title is cut before numbers are left out for it.
 const TITLE_NARROWEST: usize = 16;
-/// Characters of the name of who takes care of an alert.
+/// Characters of the name of who acknowledged an alert.
 const WHO_CHARS_MAX: usize = 16;
 
-/// Look at alerts, and say who takes care of them
+/// View, acknowledge and silence alerts
 #[derive(Debug, clap::Args)]
 #[command(disable_help_subcommand = true, arg_required_else_help = true)]
 #[command(after_help = "Examples:\n  \
-    trunkline alert list                               what is an alert now; exit code 3 if there is one\n  \
-    trunkline alert history --limit 20                 what was one\n  \
-    trunkline alert show 4f3a2c1d                      all of one: values, who was told, what came of it\n  \
-    trunkline alert check rules.toml                   every mistake at once, with line and column\n  \
-    trunkline alert test noc                           a message by the channel 'noc'\n  \
-    trunkline alert acknowledge 4f3a2c1d               whoever has the alert: it is not escalated any more\n  \
+    trunkline alert list                               open alerts; exit code 3 if there are any\n  \
+    trunkline alert history --limit 20                 resolved alerts\n  \
+    trunkline alert show 4f3a2c1d                      one alert: values, notifications, timeline\n  \
+    trunkline alert check rules.toml                   all mistakes, with line and column\n  \
+    trunkline alert test noc                           a test message to the channel 'noc'\n  \
+    trunkline alert acknowledge 4f3a2c1d               the alert is no longer escalated\n  \
     trunkline alert silence 'device = edge-*' --for '2 h' --why 'new firmware'\n  \
-    trunkline alert maintenance edge-1 --for '30 min'  nothing of a device is an alert\n  \
-    trunkline alert silences                           which there are; trunkline alert unsilence ID\n  \
-    trunkline alert reports                            when reports are sent, and what came of the last\n  \
-    trunkline alert report weekly -w weekly.html       how one looks at this moment; --send sends it\n\n\
-    docs/manual/alerts.md and docs/manual/reports.md have the whole of it.")]
+    trunkline alert maintenance edge-1 --for '30 min'  silences all alerts of a device\n  \
+    trunkline alert silences                           all silences; trunkline alert unsilence ID\n  \
+    trunkline alert reports                            send times and last results of reports\n  \
+    trunkline alert report weekly -w weekly.html       a report with current data; --send sends it\n\n\
+    See docs/manual/alerts.md and docs/manual/reports.md.")]
 pub struct Alert {
     /// What to do.
     #[command(subcommand)]
@@ -49,46 +49,46 @@ pub struct Alert {
 /// What there is.
 #[derive(Debug, clap::Subcommand)]
 enum Order {
-    /// List the alerts that are not over; exit code 3 if there are any
+    /// List open alerts; exit code 3 if there are any
     List {
         #[command(flatten)]
         place: Place,
     },
-    /// List alerts that are over, the newest first
+    /// List the alert history, newest first
     History {
-        /// How many
+        /// Maximum number of alerts
         #[arg(long, value_name = "N", default_value_t = 100)]
         limit: usize,
         #[command(flatten)]
         place: Place,
     },
-    /// Show one alert, over or not: what is known of it, and what happened to it
+    /// Show one alert, open or resolved, with its timeline
     Show {
-        /// Its identifier, or the beginning or the end of it
+        /// The identifier, or its beginning or end
         #[arg(value_name = "ID")]
         alert: String,
         #[command(flatten)]
         place: Place,
     },
-    /// List the rules, what each watches, and how many subjects it has
+    /// List the rules with what they watch and the number of subjects
     Rules {
         #[command(flatten)]
         place: Place,
     },
-    /// List the channels, and what came of the last message of each
+    /// List the channels with the result of the last message
     Channels {
         #[command(flatten)]
         place: Place,
     },
-    /// Check files of rules without running them; exit code 2 if there is a mistake
+    /// Validate rule files without loading them; exit code 2 if there is a mistake
     Check {
-        /// Files, and folders of which all files *.toml are [default: alert/rules of the data folder]
+        /// Files, or folders with *.toml files [default: alert/rules in the data folder]
         #[arg(value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
         files: Vec<PathBuf>,
         #[command(flatten)]
         place: Place,
     },
-    /// Send a message by a channel, once, to see that it arrives
+    /// Send a test message to a channel
     Test {
         /// The channel
         #[arg(value_name = "CHANNEL")]
@@ -96,9 +96,9 @@ enum Order {
         #[command(flatten)]
         place: Place,
     },
-    /// Take care of an alert: it is not escalated any more
+    /// Acknowledge an alert; it is no longer escalated
     Acknowledge {
-        /// Its identifier, or the beginning or the end of it
+        /// The identifier, or its beginning or end
         #[arg(value_name = "ID")]
         alert: String,
         #[command(flatten)]
@@ -106,9 +106,9 @@ enum Order {
         #[command(flatten)]
         place: Place,
     },
-    /// Keep alerts back for a time
+    /// Silence alerts for a time
     Silence(Silence),
-    /// Keep back all alerts of a device for a time
+    /// Silence all alerts of a device for a time
     Maintenance {
         /// The device
         #[arg(value_name = "DEVICE")]
@@ -125,9 +125,9 @@ enum Order {
         #[command(flatten)]
         place: Place,
     },
-    /// End a silence before its time
+    /// End a silence early
     Unsilence {
-        /// Its identifier, or the beginning or the end of it
+        /// The identifier, or its beginning or end
         #[arg(value_name = "ID")]
         silence: String,
         #[command(flatten)]
@@ -135,29 +135,29 @@ enum Order {
         #[command(flatten)]
         place: Place,
     },
-    /// List reports: when each is sent next, and what came of the last; exit code 3 if one was not sent
+    /// List reports with the next send time and the last result; exit code 3 if sending one failed
     Reports {
         #[command(flatten)]
         place: Place,
     },
-    /// Show a report as it would be at this moment, write it to a file, or send it
+    /// Show a report with current data, write it to a file, or send it
     Report(report::Ask),
-    /// Read the rules again; where they have mistakes, those that were read before hold
+    /// Reload the rules; if there is a mistake, the previous rules stay active
     Reload {
         #[command(flatten)]
         place: Place,
     },
-    /// Show how it goes; exit code 3 if nobody can be told
+    /// Show the status of the alert job; exit code 3 if it cannot send notifications
     Status {
         #[command(flatten)]
         place: Place,
     },
 }
 
-/// Alerts that are kept back.
+/// Alerts to silence.
 #[derive(Debug, clap::Args)]
 struct Silence {
-    /// Tests of labels that all hold: 'device = edge-*', 'rule != power', 'severity = info, warning'
+    /// Label tests, all must match: 'device = edge-*', 'rule != power', 'severity = info, warning'
     #[arg(value_name = "TEST", required = true)]
     tests: Vec<String>,
     #[command(flatten)]
@@ -171,13 +171,13 @@ struct Silence {
 /// How long.
 #[derive(Debug, clap::Args)]
 struct Time {
-    /// For how long: '30 min', '2 h', '3 days'
+    /// Duration: '30 min', '2 h', '3 days'
     #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
     for_s: i64,
-    /// From when on: 2026-11-20, 2026-11-20T08:00, or seconds since 1970 [default: now]
+    /// Start: 2026-11-20, 2026-11-20T08:00, or seconds since 1970 [default: now]
     #[arg(long, value_name = "TIME", value_parser = begin)]
     from: Option<i64>,
-    /// Why, for those who wonder
+    /// Reason
     #[arg(long, value_name = "TEXT", default_value = "")]
     why: String,
 }
@@ -185,7 +185,7 @@ struct Time {
 /// Who.
 #[derive(Debug, clap::Args)]
 struct By {
-    /// Who says so [default: the user of this machine]
+    /// Name of the operator [default: the user of this machine]
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
 }
@@ -278,9 +278,9 @@ fn list(place: &Place, terminal: &Terminal) -> Result<Exit, Failure> {
             table::write(&open_alerts(reply, terminal), terminal, out)?;
         }
         let pending = reply["pending"].as_array().map_or(0, Vec::len);
-        writeln!(out, "{open} alerts, {pending} that may come or are kept back")?;
+        writeln!(out, "{open} open alerts, {pending} pending or suppressed")?;
         match reply["fault"].as_str() {
-            Some(fault) => writeln!(out, "nobody is told, as the log cannot be written: {fault}"),
+            Some(fault) => writeln!(out, "no notifications are sent, because the alert log cannot be written: {fault}"),
             None => Ok(()),
         }
     })?;
@@ -306,13 +306,13 @@ fn open_alerts(reply: &Value, terminal: &Terminal) -> Vec<Line> {
     table.lines(terminal)
 }
 
-/// How an alert is, and who takes care of it.
+/// The state of an alert, and who acknowledged it.
 fn state(alert: &Value) -> String {
     let (state, by) = (said(&alert["state"]), said(&alert["acknowledged"]["by"]));
     match by.char_indices().nth(WHO_CHARS_MAX) {
         _ if by.is_empty() => state,
-        Some((end, _)) => format!("{state}, taken by {}..", &by[..end]),
-        None => format!("{state}, taken by {by}"),
+        Some((end, _)) => format!("{state}, acked by {}..", &by[..end]),
+        None => format!("{state}, acked by {by}"),
     }
 }
 
@@ -332,13 +332,13 @@ fn show(alert: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<(
         limit => format!(" (limit {})", figure(limit)),
     };
     let state = match alert["kept_back_by"].as_str() {
-        Some(by) => format!("{}, kept back by {by}", said(&alert["state"])),
+        Some(by) => format!("{}, suppressed by {by}", said(&alert["state"])),
         None => said(&alert["state"]),
     };
     let about = [
         ("id", said(&alert["id"])),
         ("rule", said(&alert["rule"])),
-        ("bad is", said(&alert["condition"])),
+        ("condition", said(&alert["condition"])),
         ("severity", said(&alert["severity"])),
         ("state", state),
         ("began", time(&alert["began"])),
@@ -431,7 +431,7 @@ fn silence(tests: &[String], time: &Time, by: &By, place: &Place) -> Result<Exit
     let order = json!({ "do": "silence", "when": tests, "from_s": from, "for_s": for_s, "by": by.name(), "why": why });
     let reply = place.ask(&order)?;
     tell(place, &reply, |reply, out| {
-        writeln!(out, "{} holds until {}", said(&reply["silence"]), self::time(&reply["until"]))
+        writeln!(out, "{} is active until {}", said(&reply["silence"]), self::time(&reply["until"]))
     })
 }
 
@@ -454,10 +454,10 @@ fn status(place: &Place) -> Result<Exit, Failure> {
         }
         writeln!(out, "{:<10}{} wait", "messages", said(&reply["messages_waiting"]))?;
         for rule in reply["rules_without_subject"].as_array().into_iter().flatten() {
-            writeln!(out, "the rule '{}' watches nothing that was seen yet", said(rule))?;
+            writeln!(out, "the rule '{}' has no data yet", said(rule))?;
         }
         match reply["fault"].as_str() {
-            Some(fault) => writeln!(out, "nobody is told, as the log cannot be written: {fault}"),
+            Some(fault) => writeln!(out, "no notifications are sent, because the alert log cannot be written: {fault}"),
             None => Ok(()),
         }
     })?;

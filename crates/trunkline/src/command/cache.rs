@@ -28,29 +28,29 @@ use trunkline_kit::exit::Exit;
     trunkline cache -m 1024 -t 2                   1 GiB, two threads, TCP port 11211 of all interfaces\n  \
     trunkline cache -l 127.0.0.1 -U 11211          TCP and UDP on loopback alone\n  \
     trunkline cache -s /run/cache.sock -a 770      a unix socket alone\n  \
-    trunkline cache -m 1024 -e /var/lib/cache/image   begins with the items that it ended with\n  \
+    trunkline cache -m 1024 -e /var/lib/cache/image   items survive a restart\n  \
     trunkline cache -Z -o ssl_chain_cert=chain.pem,ssl_key=key.pem\n  \
-    trunkline cache stats 127.0.0.1:11211          what a server tells of itself\n  \
-    trunkline cache top 10.0.0.5 10.0.0.6          what several do, as they go\n  \
-    trunkline cache load 127.0.0.1:11211 --fill    how fast it answers\n  \
+    trunkline cache stats 127.0.0.1:11211          statistics of a server\n  \
+    trunkline cache top 10.0.0.5 10.0.0.6          watch several servers\n  \
+    trunkline cache load 127.0.0.1:11211 --fill    load test\n  \
     trunkline cache route 10.0.0.1 10.0.0.2        a proxy in front of two servers\n\n\
     A link to the program that is named `memcached` takes the same options. SIGTERM ends it after what came was\n\
-    answered; SIGHUP reads the certificate again. docs/manual/cache.md has what differs from memcached.")]
+    answered; SIGHUP reads the certificate again. For differences from memcached see docs/manual/cache.md.")]
 pub struct Cache {
-    /// What to do in place of serving.
+    /// What to do instead of serving.
     #[command(subcommand)]
     tool: Option<Tool>,
-    /// TCP port; 0 for none, -1 for a free one
+    /// TCP port; 0 for none, -1 for any free port
     #[arg(short = 'p', long = "port", value_name = "NUM", default_value_t = 11211, allow_negative_numbers = true)]
     port: i32,
-    /// UDP port; 0 for none, -1 for a free one
+    /// UDP port; 0 for none, -1 for any free port
     #[arg(short = 'U', long, value_name = "NUM", default_value_t = 0, allow_negative_numbers = true)]
     udp_port: i32,
     /// Address to listen on, with a port or without; several with commas, or the option again; notls: before one for
     /// no TLS there [default: all interfaces]
     #[arg(short = 'l', long, value_name = "ADDR", value_delimiter = ',')]
     listen: Vec<String>,
-    /// Unix socket to listen on, in place of the network
+    /// Unix socket to listen on, instead of the network
     #[arg(short = 's', long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     unix_socket: Option<PathBuf>,
     /// Permissions of the unix socket, octal
@@ -62,7 +62,7 @@ pub struct Cache {
     /// Networks whose datagrams are answered [default: those of --allow]
     #[arg(long, value_name = "NET", value_delimiter = ',')]
     allow_udp: Vec<ipnet::IpNet>,
-    /// Octets of the longest answer to a datagram; a longer one is an error in place of it
+    /// Maximum answer to a datagram in octets; longer answers are replaced by an error
     #[arg(long, value_name = "SIZE", default_value = "256k", value_parser = sizes::octets)]
     udp_answer_max: u64,
     /// Memory for everything, table and buffers included, in MiB or with k, m, g
@@ -72,81 +72,81 @@ pub struct Cache {
     /// away at the start; none is there after a crash
     #[arg(short = 'e', long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     memory_file: Option<PathBuf>,
-    /// Answer with an error when memory is full, in place of evicting
+    /// Answer with an error when memory is full, instead of evicting items
     #[arg(short = 'M', long)]
     disable_evictions: bool,
-    /// Octets of the largest item, with k or m: 1k to 1024m
+    /// Maximum item size in octets, with k or m: 1k to 1024m
     #[arg(short = 'I', long, value_name = "SIZE", default_value = "1m", value_parser = sizes::item)]
     max_item_size: u64,
-    /// Connections at a time
+    /// Maximum number of connections
     #[arg(short = 'c', long, value_name = "NUM", default_value_t = 1024)]
     conn_limit: usize,
-    /// Connections at a time of one address [default: no limit]
+    /// Maximum number of connections of one address [default: no limit]
     #[arg(long, value_name = "NUM")]
     conn_limit_per_address: Option<usize>,
-    /// Octets of values on their way in from one address; more are refused, unless it is one alone [default: a quarter
+    /// Octets of values in flight from one address; more are refused, unless it is one alone [default: a quarter
     /// of -m]
     #[arg(long, value_name = "SIZE", value_parser = sizes::octets)]
     incoming_per_address: Option<u64>,
     /// Threads [default: one for each processor]
     #[arg(short = 't', long, value_name = "NUM")]
     threads: Option<usize>,
-    /// Requests of a connection in a turn, before the others have theirs; 0 for no limit
+    /// Requests of one connection before other connections are served; 0 for no limit
     #[arg(short = 'R', long, value_name = "NUM", default_value_t = 20)]
     max_reqs_per_event: u32,
-    /// Connections that wait to be accepted
+    /// Listen backlog: connections that wait to be accepted
     #[arg(short = 'b', long, value_name = "NUM", default_value_t = 1024)]
     listen_backlog: u32,
-    /// Protocols that are spoken: ascii, binary, or auto for both
+    /// Protocols: ascii, binary, or auto for both
     #[arg(short = 'B', long, value_name = "NAME", default_value = "auto", value_parser = sizes::PROTOCOLS)]
     protocol: String,
     /// Character between the prefix of a key and the rest, for `stats detail`, which is on then
     #[arg(short = 'D', value_name = "CHAR", value_parser = sizes::octet)]
     delimiter: Option<u8>,
-    /// Carry out the command `shutdown`
+    /// Enable the command `shutdown`
     #[arg(short = 'A', long)]
     enable_shutdown: bool,
-    /// Refuse flush_all
+    /// Disable flush_all
     #[arg(short = 'F', long)]
     disable_flush_all: bool,
-    /// Refuse stats cachedump and lru_crawler metadump
+    /// Disable stats cachedump and lru_crawler metadump
     #[arg(short = 'X', long)]
     disable_dumping: bool,
-    /// Refuse watch
+    /// Disable watch
     #[arg(short = 'W', long)]
     disable_watch: bool,
-    /// Who may sign in by text, a line each: user:password
+    /// File with users of the text protocol, one per line: user:password
     #[arg(short = 'Y', long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     auth_file: Option<PathBuf>,
-    /// TLS, with what -o says
+    /// Enable TLS; set certificate and key with -o
     #[arg(short = 'Z', long)]
     enable_ssl: bool,
     /// Further options of memcached, with commas: maxconns_fast, idle_timeout=N, ssl_chain_cert=FILE, ssl_key=FILE,
     /// ssl_ca_cert=FILE, ssl_verify_mode=N, ssl_min_version=N
     #[arg(short = 'o', long = "extended", value_name = "WORDS", value_delimiter = ',')]
     extended: Vec<String>,
-    /// User to become, once what it listens to is open
+    /// User to switch to after opening the sockets
     #[arg(short = 'u', long, value_name = "USER")]
     user: Option<String>,
-    /// Go to the background once it listens
+    /// Run in the background
     #[arg(short = 'd', long)]
     daemon: bool,
-    /// File for the number of the process
+    /// File for the process id
     #[arg(short = 'P', long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pidfile: Option<PathBuf>,
-    /// A cache to take items from while serving: those that nobody changes here meanwhile
+    /// Cache to copy items from while serving; items changed here in the meantime are kept
     #[arg(long, value_name = "HOST:PORT|unix:PATH")]
     warm_from: Option<Target>,
-    /// Octets of values a second that are taken from it, in MiB or with k, m, g
+    /// Copy rate, value octets per second, in MiB or with k, m, g
     #[arg(long, value_name = "NUM", default_value = "64", value_parser = sizes::mebibytes, requires = "warm_from")]
     warm_rate: u64,
-    /// Milliseconds from which on a command is kept as slow, for `stats slow`; 0 keeps none
+    /// Commands slower than this many milliseconds are listed in `stats slow`; 0 lists none
     #[arg(long, value_name = "NUM", default_value_t = 10)]
     slow_ms: u32,
     /// Metrics for Prometheus: ADDRESS:PORT or unix:PATH
     #[arg(long, value_name = "WHERE", value_parser = where_metrics)]
     metrics: Option<Listen>,
-    /// Tell how it goes every 10 s
+    /// Print statistics every 10 s
     #[arg(short = 'v', long, action = clap::ArgAction::Count)]
     verbose: u8,
     /// Print the version

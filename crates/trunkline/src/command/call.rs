@@ -19,7 +19,7 @@ use trunkline_kit::exit::Exit;
 use trunkline_store::json;
 use trunkline_store::row::Call;
 
-/// Show a call: what was wrong, its streams, its ladder; or cut out its packets
+/// Show a call: verdict, streams and ladder; or extract its packets
 #[derive(Debug, clap::Args)]
 #[command(
     name = "call",
@@ -29,22 +29,22 @@ use trunkline_store::row::Call;
     trunkline call 018f332b-12e0-7c7f --pcap call.pcapng\n  \
     trunkline call 018f332b-12e0-7c7f --pcap - | wireshark -k -i -\n  \
     trunkline call 018f332b-12e0-7c7f --messages | less\n\n\
-    --pcap and --messages read the capture files again: they have to be where they were, or in the packet log."
+    --pcap and --messages read the capture files again: they must be in the same place, or in the packet log."
 )]
 pub struct Show {
-    /// The ID of a call, the beginning of one, or a Call-ID
+    /// A call ID, the beginning of one, or a SIP Call-ID
     #[arg(value_name = "ID")]
     call: String,
-    /// The ladder alone
+    /// Show the ladder only
     #[arg(long, group = "what")]
     ladder: bool,
     /// Print the call with its ladder as one JSON object
     #[arg(long, group = "what")]
     json: bool,
-    /// Write its packets, SIP, RTP and RTCP: pcapng if the name says so, else pcap; - is standard output
+    /// Write its SIP, RTP and RTCP packets to a file: pcapng if the name ends so, else pcap; - is standard output
     #[arg(long, group = "what", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pcap: Option<PathBuf>,
-    /// The text of its SIP messages
+    /// Show the text of its SIP messages
     #[arg(long, group = "what")]
     messages: bool,
     #[command(flatten)]

@@ -27,27 +27,27 @@ use trunkline_store::row::Call;
     trunkline calls 'mos<3.5 and duration>=60'        by quality and length\n  \
     trunkline calls 'caller:+4420* and code:5xx' --from 2026-11-20T10:00 --to 2026-11-20T11:00\n  \
     trunkline calls --csv has:verdict > bad.csv\n\n\
-    What a filter may ask: trunkline help filter. Times are of your zone unless they have an offset.")]
+    Filter language: trunkline help filter. Times are in your time zone unless they have an offset.")]
 pub struct Calls {
-    /// What the calls must be like; several words are one filter
+    /// Filter; several words are one filter
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
-    /// Calls that began then or later
+    /// Calls that started at this time or later
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     from: Option<String>,
-    /// Calls that began until then, to the end of the day or minute that is named
+    /// Calls that started until this time; a day or minute is included
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     to: Option<String>,
-    /// How many to list at most [default: 50 in a table, else all]
+    /// Maximum number to list [default: 50 in a table, else all]
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
-    /// In which order
+    /// Order
     #[arg(long, value_enum, default_value_t)]
     sort: Sort,
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long, conflicts_with = "csv")]
     json: bool,
-    /// Print comma-separated values with a line of titles
+    /// Print comma-separated values with a header line
     #[arg(long)]
     csv: bool,
     #[command(flatten)]
@@ -105,7 +105,7 @@ impl Calls {
         let (from, to) = (time("--from", &self.from)?, time("--to", &self.to)?);
         let range = Range { from_ns: from.map_or(i64::MIN, |f| f.0), to_ns: to.map_or(i64::MAX, |t| t.1) };
         if range.from_ns >= range.to_ns {
-            return Err(Failure::Usage("--from is not before --to: no call can be between them".to_owned()));
+            return Err(Failure::Usage("--from must be before --to".to_owned()));
         }
         Ok(range)
     }
@@ -141,7 +141,7 @@ fn print_table(found: &[Call], limit: usize, terminal: &Terminal, out: &mut dyn 
     let day = format!("{} {}", figure::date(first, &terminal.zone), figure::offset(first, &terminal.zone));
     let mut text = format!("{}, {day}", figure::of(found.len() as u64, "call", "calls"));
     if found.len() == limit {
-        text.push_str("; there may be more: --limit N lists more, --from and --to or a filter fewer");
+        text.push_str("; there may be more: raise --limit N, or narrow the list with --from, --to or a filter");
     }
     say(Style::Dim, &text, terminal, out)
 }
@@ -162,7 +162,7 @@ pub fn parse(text: &str, zone: &TimeZone) -> Result<Option<Filter>, Failure> {
     }
     let wrong = |e: trunkline_store::filter::FilterError| {
         let caret = e.caret(text).lines().map(|line| format!("  {line}\n")).collect::<String>();
-        Failure::Usage(format!("the filter is wrong at {e}\n{caret}What a filter may ask: trunkline help filter"))
+        Failure::Usage(format!("the filter is wrong at {e}\n{caret}Filter language: trunkline help filter"))
     };
     Filter::parse_in(text, &|clock_ns| moment::of_clock(clock_ns, zone)).map(Some).map_err(wrong)
 }

@@ -20,26 +20,26 @@ use crate::failure::Failure;
 use crate::terminal::Terminal;
 use trunkline_kit::exit::Exit;
 
-/// Charge online, and load a charging server
+/// Run online charging, and load-test charging servers
 #[derive(Debug, clap::Args)]
 #[command(disable_help_subcommand = true, arg_required_else_help = true)]
 #[command(after_help = "Examples:\n  \
     trunkline charge serve --host ocs.example.org --realm example.org\n  \
-    trunkline charge plan standard.toml            a plan, which holds from now on\n  \
+    trunkline charge plan standard.toml            load or replace a plan\n  \
     trunkline charge import subscribers.csv        accounts and subscribers\n  \
     trunkline charge top-up 17 500                 five euros for account 17\n  \
-    trunkline charge show imsi:001010000000017     whose it is, what is left, what is granted\n  \
-    trunkline charge try standard.toml             what yesterday's usage would have cost by it\n  \
-    trunkline charge ledger 17                     what came to it and went\n  \
+    trunkline charge show imsi:001010000000017     account, balance and grants of a subscriber\n  \
+    trunkline charge try standard.toml             cost of yesterday's usage with this plan\n  \
+    trunkline charge ledger 17                     ledger entries of account 17\n  \
     trunkline charge audit                         every balance is the sum of its entries, or exit code 3\n  \
-    trunkline charge repair --dry-run              a damaged ledger: what is gone, and what a repair would come to\n  \
-    trunkline charge copy --to DIR                 ledger and records, beside the node, for another one\n  \
-    trunkline charge records --data DIR            record files: whether they are sound, what is in them\n  \
-    trunkline charge send FILE --to HOST           files of records to charging gateways by GTP'\n  \
-    trunkline charge rate-calls --from 2026-11-20  what the calls of that day cost by the plans of who made them\n  \
-    trunkline charge compare --bill november.csv   the calls of the store beside a bill\n  \
-    trunkline charge load 127.0.0.1:3868           sessions by Diameter Gy, as fast as they are answered\n\n\
-    docs/manual/charging.md has the whole of it.")]
+    trunkline charge repair --dry-run              a damaged ledger: what is lost, and what a repair would do\n  \
+    trunkline charge copy --to DIR                 copy ledger and records of a running node\n  \
+    trunkline charge records --data DIR            check and print record files\n  \
+    trunkline charge send FILE --to HOST           send record files to charging gateways by GTP'\n  \
+    trunkline charge rate-calls --from 2026-11-20  cost of the calls of that day by the callers' plans\n  \
+    trunkline charge compare --bill november.csv   reconcile the calls of the store with a bill\n  \
+    trunkline charge load 127.0.0.1:3868           load test by Diameter Gy\n\n\
+    See docs/manual/charging.md.")]
 pub struct Charge {
     /// What to do.
     #[command(subcommand)]

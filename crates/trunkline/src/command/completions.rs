@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use std::io::Write;
 use trunkline_kit::exit::Exit;
 
-/// Print the completions of a shell
+/// Print shell completions
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  trunkline completions bash > ~/.local/share/bash-completion/completions/trunkline\n  \

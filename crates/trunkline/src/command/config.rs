@@ -16,8 +16,8 @@ use trunkline_kit::exit::Exit;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline config example > trunkline.toml   every key with its default, commented\n  \
-    trunkline config check trunkline.toml       every mistake at once, with line and column\n  \
-    trunkline config show -c trunkline.toml     what takes effect, and where it comes from\n\n\
+    trunkline config check trunkline.toml       all mistakes, with line and column\n  \
+    trunkline config show -c trunkline.toml     effective values and their sources\n\n\
     A key is set by the command line, else by the environment, else by the file, else by its default.\n\
     TRUNKLINE_RECORD__SIP__KEEP_AGE='30 days' is keep-age of [record.sip].")]
 pub struct Config {
@@ -29,28 +29,28 @@ pub struct Config {
 enum What {
     /// Print every key with its default, commented
     Example {
-        /// As the tables of the manual
+        /// Print it as the tables of the manual
         #[arg(long)]
         markdown: bool,
     },
-    /// Check a file, and the environment with it; exit code 2 if there is a mistake
+    /// Validate a file together with the environment; exit code 2 if there is a mistake
     Check {
         /// The file; - is standard input
         #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         file: PathBuf,
-        /// Print one JSON object a mistake
+        /// Print one JSON object per mistake
         #[arg(long)]
         json: bool,
     },
-    /// Print what takes effect, and where each value comes from
+    /// Print the effective values and their sources
     Show {
         /// The file
         #[arg(short = 'c', long = "config", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         file: Option<PathBuf>,
-        /// Print one JSON object a key
+        /// Print one JSON object per key
         #[arg(long)]
         json: bool,
-        /// Only what is not the default
+        /// Print only values that differ from the default
         #[arg(long)]
         changed: bool,
     },

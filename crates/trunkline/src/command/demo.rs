@@ -36,26 +36,26 @@ const PARTS: [&str; 9] = ["alert", "cache", "captures", "charge", "graphs", "pac
 /// Rows that may wait for the store before what was earlier waits, too.
 const ROWS_WAITING: u64 = 20_000;
 
-/// Play a simulated network with planted faults through the whole program, and show it in the browser
+/// Run a demo: a simulated network with known faults, shown in the browser
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline demo                             then open the link that it prints\n  \
-    trunkline demo --seed 7 --data ./demo      another network, and its data stay\n\n\
+    trunkline demo --seed 7 --data ./demo      another network, data is kept\n\n\
     Needs no root and no network. Subscribers, trunks, calls and their audio are simulated; every tenth call has\n\
     a planted fault, and the tap loses packets now and then. Devices are simulated, too, and polled by SNMP.\n\
     Half an hour of calls is read before the pages are shown, then it goes on at its own speed until Ctrl-C.\n\
     Data lie in a temporary folder ($TMPDIR) that is removed at the end; they stay below 1.5 GB.")]
 pub struct Demo {
-    /// Where the pages are; where the port is taken, the next free one is used
+    /// Listen address of the web pages; if the port is in use, the next free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-    /// The seed of the world
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Minutes of the world that are read before it is shown
+    /// Minutes of simulated traffic before the start
     #[arg(long, value_name = "MINUTES", default_value_t = 30, value_parser = clap::value_parser!(u16).range(0..=720))]
     history: u16,
-    /// A data folder that stays [default: a temporary one]
+    /// Data folder to keep [default: a temporary one]
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     data: Option<PathBuf>,
 }
@@ -115,16 +115,16 @@ impl Demo {
         let mut out = io::stdout();
         let so_far = view.live_snapshot("demo");
         let (calls, up) = (figure::of(so_far.calls_finished_total, "call", "calls"), figure::count(so_far.calls_up));
-        writeln!(out, "A simulated network, seed {}: {calls} so far, {up} up now, and it goes on.\n", self.seed)?;
+        writeln!(out, "A simulated network, seed {}: {calls} so far, {up} active.\n", self.seed)?;
         writeln!(out, "  {}\n", handle.link().unwrap_or_else(|| handle.url()))?;
-        writeln!(out, "The link signs in once. Try:")?;
+        writeln!(out, "The link works once. Try:")?;
         for (what, how) in [
-            ("Now", "calls come and go; what needs attention stands beside them"),
+            ("Now", "active calls, and what needs attention"),
             ("Calls", "verdict:one-way-audio, mos<3.5, code:5xx - then open one and click on its ladder"),
-            ("Cache", "what a charging system would ask of it, simulated too: hit ratio, memory, hot keys"),
-            ("Charging", "sessions, accounts with their ledgers, tariffs: a gateway is simulated, too"),
-            ("Graphs", "21 simulated devices and a year of their past; a router and all behind it go away soon"),
-            ("Packets", "drag over a minute to extract it; every packet of every call is there"),
+            ("Cache", "simulated requests of a charging system: hit ratio, memory, hot keys"),
+            ("Charging", "sessions, accounts with their ledgers, tariffs, with a simulated gateway"),
+            ("Graphs", "21 simulated devices with a year of history; soon a router and its devices go down"),
+            ("Packets", "drag over a minute to extract its packets"),
             ("your own", "drop a capture onto the page"),
         ] {
             writeln!(out, "  {what:9} {how}")?;
@@ -148,7 +148,7 @@ fn catch_up(stage: &Stage, service: &Service, stop: &Stop) {
             let packets: u64 = service.view().snapshot().packets.iter().sum();
             let rate = packets as f64 / begun.elapsed().as_secs_f64().max(0.001);
             let so_far = figure::duration(at_ns - stage.start_ns);
-            format!("{so_far} of its past, {} packets/s", figure::count(rate as u64))
+            format!("{so_far} of its history, {} packets/s", figure::count(rate as u64))
         });
         std::thread::park_timeout(TICK / 10);
         service.look_after();

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use trunkline_kit::exit::Exit;
 
-/// Say what this machine can do and what would be lost, each with what mends it
+/// Check this machine for packet loss and other problems, with the fix for each
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline doctor -i eth1                     one interface, and the disk of ./trunkline-data\n  \
@@ -27,7 +27,7 @@ use trunkline_kit::exit::Exit;
     Nothing is changed. To measure a disk 256 MiB are written to a file without a name.\n\
     Exit code 3: something would be lost.")]
 pub struct Doctor {
-    /// The interfaces; may be repeated [default: those of the configuration, else those that are up]
+    /// Interface; repeat the option for more [default: those of the configuration, else those that are up]
     #[arg(short, long = "interface", value_name = "NAME")]
     interface: Vec<String>,
     /// The configuration
@@ -36,16 +36,16 @@ pub struct Doctor {
     /// The data folder [default: that of the configuration]
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     data: Option<PathBuf>,
-    /// For how long the interfaces are watched
+    /// How long to watch the interfaces
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// Write nothing, not even to measure a disk
+    /// Write nothing; skips the disk test
     #[arg(long)]
     no_disk: bool,
-    /// Look at nothing but the packets of this capture; may be repeated
+    /// Check only the packets of this capture file; repeat the option for more
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     packets: Vec<PathBuf>,
-    /// Print one JSON object a finding
+    /// Print one JSON object per finding
     #[arg(long)]
     json: bool,
 }

@@ -24,7 +24,7 @@ pub struct Events {
 impl Events {
     /// Lists them.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
-        let none = |folder: &str| format!("No transactions outside calls in {folder}: none was in what was read.");
+        let none = |folder: &str| format!("No transactions outside calls in {folder}.");
         self.listing.run(terminal, &Kind { ask: Store::events, json: json::event, lines, none })
     }
 }

@@ -28,9 +28,9 @@ pub const DATA_FOLDERS_MAX: usize = 64;
 const READER_TRIES: u32 = 40;
 const READER_TICK: Duration = Duration::from_millis(50);
 
-/// Answer Wireshark, which asks by the extcap protocol
+/// Serve Wireshark's extcap protocol
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Wireshark calls this itself, once `trunkline extcap-install` has told it where it is.")]
+#[command(after_help = "Wireshark runs this command; install it with `trunkline extcap-install`.")]
 pub struct Extcap {
     /// List the interfaces
     #[arg(long)]
@@ -124,7 +124,7 @@ impl Extcap {
                 writeln!(out, "{why}")?;
             }
         } else if !self.extcap_cleanup_postkill && self.extcap_version.is_none() {
-            let text = "Wireshark calls this: `trunkline extcap-install` tells it where it is".to_owned();
+            let text = "Wireshark runs this command; install it with `trunkline extcap-install`".to_owned();
             return Err(Failure::Usage(text));
         }
         out.flush()?;
@@ -209,7 +209,7 @@ fn span(part: &Part, terminal: &Terminal) -> Result<Span, Failure> {
     part.span(terminal)
 }
 
-/// Ends a pipe that nothing is written to: Wireshark waits for whoever opens it, and would wait for ever. It may open
+/// Ends a pipe that nothing is written to: Wireshark waits until one opens it, and would wait for ever. It may open
 /// its end a moment later than we are here.
 fn end_pipe(path: &Path) {
     if !path.metadata().is_ok_and(|about| about.file_type().is_fifo()) {

@@ -30,34 +30,34 @@ use trunkline_store::time::rfc3339;
     trunkline extract udp port 5060 --live -w - | tshark -r -\n  \
     trunkline extract --listen 5555 --live udp port 5060      then: wireshark -k -i TCP@127.0.0.1:5555\n\n\
     Expressions are those of pcap-filter(7); 'inner' before a word asks the innermost headers of a tunnel.\n\
-    Packets come in the order of time; of those of one time, as folders and files were named, then class and lane.\n\
-    Times are of your zone unless they have an offset.\n\
+    Packets are in time order; at equal times in the order of folders and files, then class and lane.\n\
+    Times are in your time zone unless they have an offset.\n\
     Exit code 3: a segment was broken or unreadable; the rest was extracted.")]
 pub struct Extract {
-    /// An expression; several words are one; none is every packet
+    /// Packet filter expression; without one, all packets
     #[arg(value_name = "EXPRESSION", conflicts_with = "call")]
     expression: Vec<String>,
-    /// Where to: pcap if the name ends in .pcap or .cap, else pcapng; - is standard output
+    /// Output file: pcap if the name ends in .pcap or .cap, else pcapng; - is standard output
     #[arg(short = 'w', long = "write", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     #[arg(required_unless_present = "listen")]
     write: Option<PathBuf>,
     /// Serve it as pcapng to each client that connects (PCAP-over-IP); a port alone is one of 127.0.0.1. With another
-    /// address, whoever can connect to it can read the packets
+    /// address, anyone who can connect to it can read the packets
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "write", value_parser = listen::address)]
     listen: Option<SocketAddr>,
-    /// Follow the log: packets from now on, as they are recorded
+    /// Follow the log: new packets as they are recorded
     #[arg(long, conflicts_with_all = ["from", "to", "call", "read"])]
     live: bool,
-    /// The packets of a call: its ID, the beginning of one, or its Call-ID
+    /// Packets of a call: its ID, the beginning of one, or its Call-ID
     #[arg(long, value_name = "ID", conflicts_with_all = ["from", "to", "classes"])]
     call: Option<String>,
-    /// A capture file in place of the log; may be given several times
+    /// Capture file to read instead of the log; repeat the option for more
     #[arg(short = 'r', long = "read", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     read: Vec<PathBuf>,
-    /// Stop after so many packets
+    /// Stop after this many packets
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Print what was done as one JSON object: at standard output, or at standard error with -w -
+    /// Print a summary as one JSON object: to standard output, or to standard error with -w -
     #[arg(long)]
     json: bool,
     #[command(flatten)]

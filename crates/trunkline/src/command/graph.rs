@@ -19,32 +19,32 @@ use crate::failure::Failure;
 use crate::terminal::Terminal;
 use trunkline_kit::exit::Exit;
 
-/// Poll devices, and keep what they say for years
+/// Poll devices and store their values for years
 #[derive(Debug, clap::Args)]
 #[command(disable_help_subcommand = true, arg_required_else_help = true)]
 #[command(after_help = "Examples:\n  \
-    trunkline graph serve                                 poll what the inventory has\n  \
-    trunkline graph credential add lan < community.txt    what lets us in\n  \
-    trunkline graph add edge-1 10.0.0.1 --credential lan  a device, which is looked at and polled\n  \
+    trunkline graph serve                                 run the poller\n  \
+    trunkline graph credential add lan < community.txt    add a credential\n  \
+    trunkline graph add edge-1 10.0.0.1 --credential lan  add a device\n  \
     trunkline graph add sip-1 10.0.0.5 --no-snmp --probe icmp --probe tcp:5060 --template sip-server\n  \
     trunkline graph discover 10.0.0.0/24 --credential lan look for devices\n  \
-    trunkline graph list                                  which there are, and how they are\n  \
+    trunkline graph list                                  devices with their states\n  \
     trunkline graph device edge-1                         its interfaces, data sources and graphs\n  \
-    trunkline graph behind access-1 edge-1                it is reached through edge-1: alerts depend on that\n  \
-    trunkline graph map                                   who is next to whom\n  \
-    trunkline graph near 10.1.2.3 10.9.8.7                where addresses are, and the way between them\n  \
-    trunkline graph attach edge-1 tcp-port --argument port=22   what its template does not have\n  \
-    trunkline graph reload                                templates that were changed\n  \
-    trunkline graph fetch 7 --from 2026-11-20             what a data source has\n  \
+    trunkline graph behind access-1 edge-1                access-1 depends on edge-1\n  \
+    trunkline graph map                                   neighbours by LLDP\n  \
+    trunkline graph near 10.1.2.3 10.9.8.7                locate addresses, and the path between them\n  \
+    trunkline graph attach edge-1 tcp-port --argument port=22   add another graph template\n  \
+    trunkline graph reload                                reload templates\n  \
+    trunkline graph fetch 7 --from 2026-11-20             values of a data source\n  \
     trunkline graph tree place Network/London --device edge-1\n  \
-    trunkline graph sum 'All uplinks' uplink bits         one graph of those whose titles have these words\n  \
+    trunkline graph sum 'All uplinks' uplink bits         combine the graphs with these words in the title\n  \
     trunkline graph bandwidth uplink --from 2026-11-01    95th percentile and total of graphs\n  \
-    trunkline graph spikes --graph 12 --dry-run           values that a device never had\n  \
-    trunkline graph watch 12                              a graph in real time, a line each second\n  \
-    trunkline graph status                                how it goes; exit code 3 if not well\n  \
+    trunkline graph spikes --graph 12 --dry-run           remove counter spikes\n  \
+    trunkline graph watch 12                              watch a graph in real time\n  \
+    trunkline graph status                                poller status; exit code 3 if unhealthy\n  \
     trunkline graph import cacti --dump cacti.sql --rra /var/lib/cacti/rra\n  \
     trunkline graph farm --devices 100                    a hundred simulated devices that answer SNMP\n\n\
-    docs/manual/graphs.md has the whole of it.")]
+    See docs/manual/graphs.md.")]
 pub struct Graph {
     /// What to do.
     #[command(subcommand)]

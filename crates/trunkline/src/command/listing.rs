@@ -14,10 +14,10 @@ use trunkline_store::{Page, Query, Store, StoreError};
 /// The options of a list.
 #[derive(Debug, clap::Args)]
 pub struct Listing {
-    /// How many to list at most, the newest [default: 50 in a table, else all]
+    /// Maximum number to list, newest first [default: 50 in a table, else all]
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -9,7 +9,7 @@ use trunkline_kit::exit::Exit;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  trunkline man /usr/local/share/man/man1")]
 pub struct Man {
-    /// The folder; it is made if it is not there
+    /// The folder; it is created if it does not exist
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

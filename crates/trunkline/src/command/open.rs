@@ -23,19 +23,19 @@ use trunkline_web::Mode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline open office.pcap                 then open the link that it prints\n  \
-    trunkline open ring-*.pcapng.gz            many files as one timeline\n  \
-    trunkline open --data ./case-17 a.pcap     what was read stays; open it again without FILE\n\n\
-    Reads pcap and pcapng, plain or in gzip, zstd or lz4. More captures can be dropped onto the page. Ctrl-C while\n\
+    trunkline open ring-*.pcapng.gz            several files as one timeline\n  \
+    trunkline open --data ./case-17 a.pcap     keeps the data; open it again without FILE\n\n\
+    Reads pcap and pcapng, plain or in gzip, zstd or lz4. You can drop more captures onto the page. Ctrl-C while\n\
     reading shows what was read until then, Ctrl-C again ends.\n\
     Exit code 3: a file was broken, the capture had lost packets, or a limit was hit.")]
 pub struct Open {
     /// Capture files
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath, required_unless_present = "data")]
     files: Vec<PathBuf>,
-    /// Where the pages are; where the port is taken, the next free one is used
+    /// Listen address of the web pages; if the port is in use, the next free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-    /// A data folder that stays [default: a temporary one]
+    /// Data folder to keep [default: a temporary one]
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     data: Option<PathBuf>,
 }
@@ -65,7 +65,7 @@ impl Open {
             }
         }
         writeln!(out, "  {}\n", handle.link().unwrap_or_else(|| handle.url()))?;
-        writeln!(out, "The link signs in once; more captures can be dropped onto the page.\n{}", folder.sentence())?;
+        writeln!(out, "The link works once; you can drop more captures onto the page.\n{}", folder.sentence())?;
         writeln!(out, "Ctrl-C ends it.")?;
         out.flush()?;
         while !stop.is_asked() {
@@ -79,7 +79,7 @@ impl Open {
     /// Something of what was named can be read.
     fn check(&self) -> Result<(), Failure> {
         if self.files.iter().any(|file| file.as_os_str() == "-") {
-            let what = "standard input cannot be read again for its packets: save it to a file, and open that";
+            let what = "standard input cannot be read twice: save it to a file and open the file";
             return Err(Failure::Usage(what.to_owned()));
         }
         let wrong: Vec<String> =
@@ -104,7 +104,7 @@ impl Open {
             }
         }
         if summary.packets == 0 {
-            return Err(Failure::Failed("there is no packet in what was named".to_owned()));
+            return Err(Failure::Failed("the files contain no packets".to_owned()));
         }
         if refused > 0 {
             serve::eprint(&format!("{} not stored", figure::of(refused, "row was", "rows were")));

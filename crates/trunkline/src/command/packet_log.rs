@@ -12,16 +12,16 @@ use trunkline_record::job::{SegmentFile, Wish, index_file, list};
 /// The part of the packet log that is meant.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Part {
-    /// From then on
+    /// Start time
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub from: Option<String>,
-    /// Until then, to the end of the day or minute that is named
+    /// End time; a day or minute is included
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub to: Option<String>,
-    /// Of these classes alone: sip, rtp, other
+    /// Only these classes: sip, rtp, other
     #[arg(long = "class", value_name = "CLASS", value_delimiter = ',', value_parser = class)]
     pub classes: Vec<Class>,
-    /// A data folder or a volume of one; may be given several times
+    /// Data folder or one of its volumes; repeat the option for more
     #[arg(long = "data", value_name = "DIR", default_value = DATA_DEFAULT, value_hint = clap::ValueHint::DirPath)]
     pub data: Vec<PathBuf>,
 }
@@ -55,7 +55,7 @@ impl Part {
         let first_ns = from.map_or(i64::MIN, |f| f.0);
         let last_ns = to.map_or(i64::MAX, |t| t.1.saturating_sub(1));
         if last_ns < first_ns {
-            return Err(Failure::Usage("--from is not before --to: no packet can be between them".to_owned()));
+            return Err(Failure::Usage("--from must be before --to".to_owned()));
         }
         Ok(Span { first_ns, last_ns })
     }
@@ -99,7 +99,7 @@ fn no_log(data: &[PathBuf]) -> String {
     }
     let names: Vec<String> = data.iter().map(|d| d.display().to_string()).collect();
     format!(
-        "there is no packet log in {}: `trunkline run` records one, --data DIR names another",
+        "no packet log in {}: record one with `trunkline run`, or name another with --data DIR",
         names.join(" nor in ")
     )
 }

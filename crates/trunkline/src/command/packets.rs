@@ -17,14 +17,14 @@ use std::time::Duration;
 use trunkline_kit::exit::Exit;
 use trunkline_record::Class;
 
-/// Look after the packet log: list, verify, index, repair, prune, pin
+/// Manage the packet log: list, verify, index, repair, prune, pin
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline packets ls --from 2026-11-20T10:00 --to 2026-11-20T10:05\n  \
-    trunkline packets verify --class sip              every segment readable, every index right\n  \
+    trunkline packets verify --class sip              check all segments and indexes\n  \
     trunkline packets verify old.pcap                 one file and its index\n  \
     trunkline packets index old.pcap                  then `trunkline extract -r old.pcap` reads what it needs\n  \
-    trunkline packets repair                          commit what a crash left behind, make missing indexes\n  \
+    trunkline packets repair                          commit segments left by a crash, rebuild indexes\n  \
     trunkline packets prune --keep-age '30 days' --class rtp\n  \
     trunkline packets pin --from 2026-11-20T10:00 --to 2026-11-20T10:05 --note 'ticket 4711'\n\n\
     Exit code 3: something is damaged; a line says what.")]
@@ -39,88 +39,88 @@ enum What {
     Ls {
         #[command(flatten)]
         part: Part,
-        /// How many to list at most, the newest [default: 50 in a table, else all]
+        /// Maximum number to list, newest first [default: 50 in a table, else all]
         #[arg(long, value_name = "N")]
         limit: Option<usize>,
-        /// Print one JSON object a segment
+        /// Print one JSON object per segment
         #[arg(long)]
         json: bool,
     },
     /// Read every segment and compare its index with what is in it
     Verify {
-        /// Capture files in place of the log
+        /// Capture files to read instead of the log
         #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         files: Vec<PathBuf>,
         #[command(flatten)]
         part: Part,
-        /// Print one JSON object a segment
+        /// Print one JSON object per segment
         #[arg(long)]
         json: bool,
     },
-    /// Make the index of capture files, beside them or in the data folder
+    /// Create the index of capture files, next to them or in the data folder
     Index {
         /// Capture files, pcap or pcapng
         #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         files: Vec<PathBuf>,
-        /// Where indexes go whose file's folder cannot be written
+        /// Folder for indexes whose file's folder is not writable
         #[command(flatten)]
         data: crate::cli::DataFolder,
-        /// Print one JSON object a file
+        /// Print one JSON object per file
         #[arg(long)]
         json: bool,
     },
-    /// Remove segments beyond the limits that are given, the oldest first; never what is pinned or being read
+    /// Delete segments beyond the given limits, oldest first; never pinned segments or segments in use
     Prune {
-        /// What is younger stays: 30 days, 12 h
+        /// Maximum age: 30 days, 12 h
         #[arg(long, value_name = "TIME", value_parser = trunkline_kit::config::time)]
         keep_age: Option<Duration>,
-        /// So much of each class stays: 500 GB
+        /// Maximum size per class: 500 GB
         #[arg(long, value_name = "SIZE", value_parser = trunkline_kit::config::octets)]
         keep_size: Option<u64>,
-        /// Of these classes alone: sip, rtp, other
+        /// Only these classes: sip, rtp, other
         #[arg(long = "class", value_name = "CLASS", value_delimiter = ',', value_parser = class)]
         classes: Vec<Class>,
-        /// A data folder; may be given several times
+        /// Data folder; repeat the option for more
         #[arg(long = "data", value_name = "DIR", default_value = DATA_DEFAULT, value_hint = clap::ValueHint::DirPath)]
         data: Vec<PathBuf>,
-        /// Print one JSON object a segment
+        /// Print one JSON object per segment
         #[arg(long)]
         json: bool,
     },
-    /// Keep a range of time, whatever the limits say
+    /// Protect a time range from deletion
     Pin {
         #[command(flatten)]
         part: Part,
-        /// Why, in a line
+        /// Reason, one line
         #[arg(long, value_name = "TEXT", default_value = "")]
         note: String,
-        /// Print one JSON object a pin
+        /// Print one JSON object per pin
         #[arg(long)]
         json: bool,
     },
-    /// Take pins out
+    /// Remove pins
     Unpin {
         /// Their numbers
         #[arg(required = true, value_name = "NUMBER")]
         numbers: Vec<u32>,
-        /// A data folder; may be given several times
+        /// Data folder; repeat the option for more
         #[arg(long = "data", value_name = "DIR", default_value = DATA_DEFAULT, value_hint = clap::ValueHint::DirPath)]
         data: Vec<PathBuf>,
     },
     /// List pins
     Pins {
-        /// A data folder; may be given several times
+        /// Data folder; repeat the option for more
         #[arg(long = "data", value_name = "DIR", default_value = DATA_DEFAULT, value_hint = clap::ValueHint::DirPath)]
         data: Vec<PathBuf>,
-        /// Print one JSON object a pin
+        /// Print one JSON object per pin
         #[arg(long)]
         json: bool,
     },
-    /// Commit the segments that a crash left behind, and make indexes that are missing or damaged
+    /// Commit segments left by a crash, and rebuild missing or damaged indexes
     Repair {
         #[command(flatten)]
         part: Part,
-        /// Print one JSON object a file
+        /// Print one JSON object per file
         #[arg(long)]
         json: bool,
     },

@@ -40,11 +40,11 @@ pub const COMMIT_ROWS: usize = 20_000;
 /// How long the packet log may take to write what is in memory at the end.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(300);
 
-/// Read captures, keep their calls, and say what went wrong
+/// Read capture files, store their calls, and report what went wrong
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    trunkline read office.pcap                 what happened to every call in it\n  \
-    trunkline read ring-*.pcapng.gz            many files as one timeline\n  \
+    trunkline read office.pcap                 report on every call\n  \
+    trunkline read ring-*.pcapng.gz            several files as one timeline\n  \
     tcpdump -w - port 5060 | trunkline read -  from standard input\n  \
     trunkline read --json x.pcap | jq -c 'select(.verdict)'\n\n\
     Reads pcap and pcapng, plain or in gzip, zstd or lz4. Ctrl-C stops reading and keeps what was read.\n\
@@ -56,23 +56,23 @@ pub struct Read {
     files: Vec<PathBuf>,
     #[command(flatten)]
     data: DataFolder,
-    /// Print each call as one JSON object a line, then a summary
+    /// Print one JSON object per call, then a summary
     #[arg(long)]
     json: bool,
-    /// Threads that share the work [default: one a processor]; the result does not depend on it
+    /// Threads [default: one per CPU]; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(THREADS_MAX)))]
     threads: Option<u16>,
-    /// Write every packet into the packet log of the data folder, too, with an index, unless it is there already
+    /// Also write new packets into the packet log of the data folder, with an index
     #[arg(long)]
     record: bool,
     /// Store nothing
     #[arg(long)]
     no_store: bool,
-    /// Most days that are made new in the store; rows of further days are not kept, which is told
+    /// Maximum number of new days in the store; rows of more days are not stored, with a message
     #[arg(long, value_name = "N", default_value_t = DAYS_OF_CAPTURE as u32)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     days_max: u32,
-    /// List every call, however many there are
+    /// List all calls
     #[arg(long, conflicts_with = "json")]
     all: bool,
 }
@@ -212,7 +212,7 @@ fn only_writer(data: &Path) -> Result<std::fs::File, Failure> {
     let file = std::fs::File::open(&folder).map_err(failed)?;
     // A file system may have no locks.
     if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK) {
-        let what = "another command writes a capture there: it is waited for";
+        let what = "waiting for another command that writes a capture there";
         let _ = writeln!(std::io::stderr(), "trunkline: {}: {what}", folder.display());
         flock(&file, FlockOperation::LockExclusive).map_err(|e| failed(e.into()))?;
     }
@@ -238,7 +238,7 @@ pub fn why_unreadable(file: &Path) -> Option<String> {
         return None;
     }
     if file.is_dir() {
-        return Some("is a folder: name the files in it, such as FOLDER/*.pcap".to_owned());
+        return Some("is a folder: name its files, such as FOLDER/*.pcap".to_owned());
     }
     std::fs::File::open(file).err().map(|e| format!("cannot be read: {e}"))
 }
@@ -263,7 +263,7 @@ impl Sink for Output {
         let kept = self.keep(&rows).and_then(|()| if self.json { Ok(self.print(&rows)?) } else { Ok(()) });
         kept.map_err(|failure| {
             self.failed = Some(failure);
-            "the rows could not be kept".to_owned()
+            "the rows could not be stored".to_owned()
         })
     }
 }
@@ -314,7 +314,7 @@ impl Output {
         let Some(store) = &self.store else { return false };
         let refused = store.written().refused;
         for day in store.skipped() {
-            let _ = writeln!(std::io::stderr(), "trunkline: {}: rows of it are not kept", day.why);
+            let _ = writeln!(std::io::stderr(), "trunkline: {}: its rows are not stored", day.why);
         }
         if refused > 0 {
             let _ = writeln!(std::io::stderr(), "trunkline: {} not kept", figure::of(refused, "row was", "rows were"));

@@ -25,7 +25,7 @@ pub struct Registrations {
 impl Registrations {
     /// Lists them.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
-        let none = |folder: &str| format!("No registrations in {folder}: none was in what was read.");
+        let none = |folder: &str| format!("No registrations in {folder}.");
         self.listing.run(terminal, &Kind { ask: Store::registrations, json: json::registration, lines, none })
     }
 }

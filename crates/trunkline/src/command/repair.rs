@@ -17,10 +17,10 @@ use trunkline_kit::untrusted::shell_word;
 /// Parts of a data folder that have such logs.
 const PARTS: [&str; 2] = ["alert", "graphs"];
 
-/// Mend damaged logs of graphs and alerts, which no run has open: keep what is whole, give up what is gone
+/// Repair damaged logs of graphs and alerts that no process has open: keep intact records, drop lost ones
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "`trunkline verify` tells what is damaged. Records that are gone keep their numbers; the job begins \
+    after_help = "`trunkline verify` lists damaged files. Records that are gone keep their numbers; the job begins \
     with what is\nleft, and says in its log that some were given up. Files of graphs whose devices only those knew go \
     to `graphs/aside`.\nThe damaged files stay beside the mended ones as NAME.damaged. Done again, there is nothing \
     left to do.\n\nOthers have their own: `trunkline packets repair`, `trunkline charge repair`.\n\n\
@@ -29,10 +29,10 @@ const PARTS: [&str; 2] = ["alert", "graphs"];
 pub struct Repair {
     #[command(flatten)]
     data: DataFolder,
-    /// Only say what is gone
+    /// Only show what is lost
     #[arg(long)]
     dry_run: bool,
-    /// Print one JSON object a log
+    /// Print one JSON object per log
     #[arg(long)]
     json: bool,
 }
@@ -40,7 +40,7 @@ pub struct Repair {
 /// What is told of a damaged log beside the damage.
 pub fn hint(data: &Path) -> String {
     let data = shell_word(&data.to_string_lossy()).into_owned();
-    format!("; `trunkline repair --data {data} --dry-run` says what a repair would come to")
+    format!("; `trunkline repair --data {data} --dry-run` shows what a repair would do")
 }
 
 /// What was found, and done.
@@ -51,7 +51,7 @@ struct Found {
     snapshot: u64,
 }
 
-/// What came of a log.
+/// The result of a log.
 struct Mended {
     folder: PathBuf,
     outcome: Result<Found, String>,
@@ -83,7 +83,7 @@ impl Repair {
             }
         }
         if logs.is_empty() && !self.json {
-            writeln!(out, "{}: there is no log of graphs or alerts", data.display())?;
+            writeln!(out, "{}: no graph or alert logs", data.display())?;
         }
         out.flush()?;
         Ok(if left | same.is_replaced() || damaged && self.dry_run { Exit::Degraded } else { Exit::Done })
@@ -92,7 +92,7 @@ impl Repair {
     fn mend(&self, folder: &Path) -> Result<Found, String> {
         let opened = if self.dry_run { Folder::beside(folder) } else { Folder::open(folder) };
         let disk = opened.map_err(|error| match error.kind() {
-            ErrorKind::ResourceBusy => format!("{error}: stop it (`trunkline run` or another), and repair then"),
+            ErrorKind::ResourceBusy => format!("{error}: stop it first (`trunkline run` or another), then repair"),
             _ => error.to_string(),
         })?;
         let text = |fault: Fault| fault.to_string();
@@ -109,7 +109,7 @@ impl Mended {
     fn tell(&self, out: &mut impl Write, is_dry: bool) -> std::io::Result<()> {
         let folder = self.folder.display();
         let Found { survey, done, snapshot } = match &self.outcome {
-            Err(why) => return writeln!(out, "{folder}: not mended: {why}"),
+            Err(why) => return writeln!(out, "{folder}: not repaired: {why}"),
             Ok(found) if found.survey.is_whole() => return writeln!(out, "{folder}: nothing is damaged"),
             Ok(found) => found,
         };

@@ -14,7 +14,7 @@ use trunkline_kit::exit::Exit;
 /// Packets of a file that are handed to the sender at once: so that the end comes soon after Ctrl-C.
 const BATCH_OCTETS: usize = 16 << 10;
 
-/// Put the packets of captures onto an interface
+/// Send the packets of capture files on an interface
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline replay office.pcap -i veth0                as it was captured\n  \
@@ -30,16 +30,16 @@ pub struct Replay {
     /// The interface to send on
     #[arg(short, long, value_name = "IFACE")]
     interface: String,
-    /// How fast: 1x as recorded, 10x, 200kpps, 1Gbit/s, max
+    /// Speed: 1x as recorded, 10x, 200kpps, 1Gbit/s, max
     #[arg(long, value_name = "PACE", default_value = "1x", value_parser = pace)]
     pace: Pace,
-    /// How often
+    /// Number of repetitions
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     loops: u32,
-    /// Pass by the interface's queueing discipline: faster, but what it has no room for is lost
+    /// Bypass the queueing discipline of the interface: faster, but packets are lost when its queue is full
     #[arg(long)]
     bypass: bool,
-    /// Print what was sent as JSON
+    /// Print statistics as JSON
     #[arg(long)]
     json: bool,
 }
@@ -131,7 +131,7 @@ impl Replay {
         )?;
         for (count, why) in [
             (sent.refused, "not sent: too long or too short for the interface, or of another link type"),
-            (sent.dropped, "not sent: the interface had no room"),
+            (sent.dropped, "not sent: the queue of the interface was full"),
             (sent.cut, "sent as far as captured: the capture had cut them"),
         ] {
             if count > 0 {

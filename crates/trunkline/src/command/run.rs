@@ -18,7 +18,7 @@ const TICK: Duration = Duration::from_millis(200);
 /// Capture, record and analyse, until SIGTERM or Ctrl-C
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    trunkline doctor -i eth1                   what this machine would lose, and the fix\n  \
+    trunkline doctor -i eth1                   check for packet loss, with the fix\n  \
     trunkline run -i eth1                      one interface, everything else by default\n  \
     trunkline run -c trunkline.toml            as a file says; trunkline config example shows all it can say\n\n\
     SIGTERM and Ctrl-C: what is in the rings is analysed, everything is committed. SIGHUP: reads the configuration\n\
@@ -28,13 +28,13 @@ pub struct Run {
     /// Configuration file [default: /etc/trunkline/trunkline.toml if it is there]
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     config: Option<PathBuf>,
-    /// Interface to listen on, in place of those of the configuration; may be given several times
+    /// Capture interface, instead of the configuration's; repeat the option for more
     #[arg(short, long = "interface", value_name = "IFACE")]
     interfaces: Vec<String>,
-    /// Data folder, in place of the configuration's
+    /// Data folder, instead of the configuration's
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     data: Option<PathBuf>,
-    /// End after so many seconds
+    /// Stop after this many seconds
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
 }
@@ -67,7 +67,7 @@ impl Run {
                 before = now;
             }
         }
-        tracing::info!("ending: what was captured is analysed and committed");
+        tracing::info!("stopping: analysing and committing the captured packets");
         let ended = service.stop();
         for trouble in &ended.troubles {
             tracing::error!("{trouble}");
@@ -91,7 +91,7 @@ impl Run {
         let loaded = match config::load(&self.given()) {
             Ok(loaded) => loaded,
             Err(Failure::Usage(why) | Failure::Failed(why) | Failure::Damaged(why)) => {
-                return tracing::error!("the configuration is kept as it was: {why}");
+                return tracing::error!("the configuration was not changed: {why}");
             }
             Err(Failure::NobodyReads) => return,
         };
@@ -100,7 +100,7 @@ impl Run {
             tracing::info!("{} was {}, is now {}", change.key, change.from, change.to);
         }
         for change in &changes.restart {
-            tracing::warn!("{} stays {} until the next start ({} is asked for)", change.key, change.from, change.to);
+            tracing::warn!("{} stays {} until the next start (new value: {})", change.key, change.from, change.to);
         }
         trunkline_kit::config::apply(settings, &loaded.settings);
         level.set(settings.log.level);

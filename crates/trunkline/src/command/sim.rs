@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use trunkline_kit::exit::Exit;
 use trunkline_sim::{Preset, Settings};
 
-/// Make a capture of a seeded world, and the truth about it
+/// Generate a capture of simulated calls, with the ground truth
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline sim -w demo.pcap --truth demo.jsonl    something of everything\n  \
@@ -22,38 +22,38 @@ use trunkline_sim::{Preset, Settings};
     trunkline sim --settings                         all settings, as JSON\n\n\
     The same settings make the same octets on every machine.")]
 pub struct Sim {
-    /// Ready-made settings to begin with
+    /// Preset
     #[arg(long, default_value = "demo", value_parser = presets())]
     preset: String,
-    /// The seed of all that is random
+    /// Random seed
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// How many calls
+    /// Number of calls
     #[arg(long, value_name = "N")]
     calls: Option<u64>,
-    /// Calls that begin per second
+    /// New calls per second
     #[arg(long, value_name = "N")]
     rate: Option<f64>,
     /// Share of the calls with a planted fault, 0 to 1
     #[arg(long, value_name = "SHARE")]
     faults: Option<f64>,
-    /// Share of the calls that come close to a fault, 0 to 1
+    /// Share of the calls that are close to a fault, 0 to 1
     #[arg(long, value_name = "SHARE")]
     near_misses: Option<f64>,
     /// Signalling only
     #[arg(long)]
     no_media: bool,
-    /// Any setting, by the name that --settings shows; may be repeated
+    /// Any setting, with its name from --settings; repeat the option for more
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// Print the settings as JSON and make nothing
+    /// Print the settings as JSON and exit
     #[arg(long, conflicts_with_all = ["write", "truth"])]
     settings: bool,
     /// The capture, pcap with nanoseconds; - is standard output
     #[arg(short, long, value_name = "FILE", required_unless_present = "settings")]
     #[arg(value_hint = clap::ValueHint::FilePath)]
     write: Option<PathBuf>,
-    /// What really happened, one JSON object a line
+    /// The ground truth, one JSON object per line
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     truth: Option<PathBuf>,
 }

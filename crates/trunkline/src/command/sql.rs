@@ -22,7 +22,7 @@ const TABLES: &str = "calls, streams, stream_intervals, registrations, sip_event
 /// How long a statement may take.
 pub const TIME_MAX: Duration = Duration::from_secs(600);
 
-/// Ask the store in SQL
+/// Query the store with SQL
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline sql \"SELECT state, count(*) FROM calls GROUP BY state\"\n  \
@@ -30,21 +30,21 @@ pub const TIME_MAX: Duration = Duration::from_secs(600);
     trunkline sql --from yesterday \"SELECT * FROM losses\"   what was lost since yesterday 0:00\n  \
     trunkline sql --json \"SELECT * FROM calls LIMIT 1\"    the columns of a table, with what is in them\n\n\
     Tables: calls, streams, stream_intervals, registrations, sip_events, losses, minutes, charges. \
-    Nothing can be changed.")]
+    The store is read-only.")]
 pub struct Sql {
-    /// One SELECT
+    /// One SELECT statement
     #[arg(value_name = "SELECT")]
     statement: String,
-    /// See only rows that begin then or later: 2026-11-20, 2026-11-20T10:00, 03:10, yesterday, -2h
+    /// Only rows from this time on: 2026-11-20, 2026-11-20T10:00, 03:10, yesterday, -2h
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     from: Option<String>,
-    /// See only rows that begin then or earlier; a day is counted in
+    /// Only rows until this time; a day is included
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     to: Option<String>,
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long, conflicts_with = "csv")]
     json: bool,
-    /// Print comma-separated values with a line of titles
+    /// Print comma-separated values with a header line
     #[arg(long)]
     csv: bool,
     #[command(flatten)]
@@ -93,13 +93,13 @@ impl Sql {
         let (from, to) = (time("--from", &self.from)?, time("--to", &self.to)?);
         let (from_ns, to_ns) = (from.map_or(i64::MIN, |f| f.0), to.map_or(i64::MAX, |t| t.1));
         if from_ns >= to_ns {
-            return Err(Failure::Usage("--from is not before --to: no row can be between them".to_owned()));
+            return Err(Failure::Usage("--from must be before --to".to_owned()));
         }
         Ok((from_ns, to_ns))
     }
 }
 
-/// Whoever misses a name is told where the names are.
+/// Who misses a name is told where the names are.
 fn hinted(failure: Failure) -> Failure {
     match failure {
         Failure::Usage(text) if text.contains("no such column") => {
@@ -160,7 +160,7 @@ impl Print<'_> {
             table.row(Row { cells, below: Vec::new() });
         }
         table::write(&table.lines(self.terminal), self.terminal, &mut self.out)?;
-        let more = if cut { "; there are more: --json and --csv print them all" } else { "" };
+        let more = if cut { "; there are more rows: print all with --json or --csv" } else { "" };
         let text = format!("{}{more}", of(self.rows.len() as u64, "row", "rows"));
         Ok(Line::new(self.terminal).with(Style::Dim, &text).write(self.terminal.colour, &mut self.out)?)
     }

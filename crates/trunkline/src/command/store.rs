@@ -20,13 +20,13 @@ use trunkline_store::retention::Now;
 use trunkline_store::{Access, Store as Rows};
 use trunkline_web::auth::{DESK_FILE, Desk};
 
-/// Let rows of the store leave: by age and size, or all that name a number
+/// Delete rows of the store: by age and size, or all rows of a number
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    trunkline store prune --dry-run             what would leave by [store] of the configuration\n  \
+    trunkline store prune --dry-run             what [store] of the configuration would delete\n  \
     trunkline store prune --data /var/lib/trunkline\n  \
-    trunkline store forget +44207001234         rows of a number; alerts and audit log without it\n\n\
-    Exit code 3: something that should leave is still there; a line says what.")]
+    trunkline store forget +44207001234         delete a number from rows, alerts and audit log\n\n\
+    Exit code 3: something could not be deleted; a line says what.")]
 pub struct Store {
     #[command(subcommand)]
     what: What,
@@ -39,13 +39,13 @@ enum What {
     Prune {
         #[command(flatten)]
         place: Place,
-        /// Only say what would leave
+        /// Only show what would be deleted
         #[arg(long)]
         dry_run: bool,
-        /// The machine's clock is right, though it does not go on from when rows were last looked at
+        /// Trust the machine's clock, although it does not continue from the last prune
         #[arg(long)]
         clock_is_right: bool,
-        /// Print one JSON object for each day and class, then a summary
+        /// Print one JSON object per day and class, then a summary
         #[arg(long)]
         json: bool,
     },
@@ -57,7 +57,7 @@ enum What {
         number: String,
         #[command(flatten)]
         place: Place,
-        /// Only say what would leave
+        /// Only show what would be deleted
         #[arg(long)]
         dry_run: bool,
         /// Print the receipt as JSON
@@ -71,7 +71,7 @@ struct Place {
     /// Configuration file [default: /etc/trunkline/trunkline.toml if it is there]
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     config: Option<PathBuf>,
-    /// Data folder, in place of the configuration's
+    /// Data folder, instead of the configuration's
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     data: Option<PathBuf>,
 }
@@ -102,7 +102,7 @@ impl Store {
 fn open(settings: &Settings, dry_run: bool) -> Result<Rows, Failure> {
     let folder = settings.data.folder.join("store");
     if !folder.is_dir() {
-        return Err(Failure::Failed(format!("there is no store in {}", settings.data.folder.display())));
+        return Err(Failure::Failed(format!("no store in {}", settings.data.folder.display())));
     }
     if !dry_run {
         rights::write_as_owner(&settings.data.folder, &["store", "web", "alert", "spool"])?;

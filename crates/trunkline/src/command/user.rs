@@ -23,12 +23,12 @@ use trunkline_web::auth::{AuditEntry, Desk, LinkKind, NewUser, Refusal, Role, Us
 /// Octets of a password that are read.
 const PASSWORD_OCTETS_MAX: u64 = 4096;
 
-/// Make, list and remove the web's users, and make one-time links
+/// Create, list and remove web users, and create one-time links
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    trunkline user add anna --role support     prints a link with which she chooses her password\n  \
-    trunkline user link anna                   a new one\n  \
-    trunkline user link                        while there is no administrator: the link that makes the first\n  \
+    trunkline user add anna --role support     prints a link to set the password\n  \
+    trunkline user link anna                   a new link\n  \
+    trunkline user link                        the link to create the first administrator\n  \
     trunkline user list --data /var/lib/trunkline\n\n\
     Works while the web runs, and without it. Run it as the user that the web runs as.")]
 pub struct Manage {
@@ -38,23 +38,23 @@ pub struct Manage {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Make a user; prints a link with which they choose their password
+    /// Create a user; prints a link to set the password
     Add {
-        /// What they type to sign in
+        /// Name to sign in with
         #[arg(value_name = "NAME")]
         name: String,
-        /// What they may do: each role may what those before it may
+        /// Role; each role includes the rights of the roles before it
         #[arg(long, default_value = "viewer", value_parser = PossibleValuesParser::new(roles()))]
         role: String,
-        /// What to call them
+        /// Full name
         #[arg(long, value_name = "TEXT", default_value = "")]
         display_name: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Print a link with which a user sets a new password; without NAME, the one that makes the first administrator
+    /// Print a link to set a new password; without NAME, the link to create the first administrator
     Link {
-        /// Whose
+        /// User name
         #[arg(value_name = "NAME")]
         name: Option<String>,
         #[command(flatten)]
@@ -62,7 +62,7 @@ enum What {
     },
     /// List the users
     List {
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
         #[command(flatten)]
@@ -70,17 +70,17 @@ enum What {
     },
     /// Remove a user, with sessions, links and tokens
     Remove {
-        /// Whom
+        /// User name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Say who may see which devices, trees and graphs
+    /// Manage graph permissions: who may see which devices, trees and graphs
     Graphs(graphs::Graphs),
-    /// Set a user's password, read from standard input: they have to change it; ends their sessions
+    /// Set a user's password from standard input; the user must change it, and sessions end
     Password {
-        /// Whose
+        /// User name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
@@ -94,7 +94,7 @@ struct Place {
     /// Configuration file [default: /etc/trunkline/trunkline.toml if it is there]
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     config: Option<PathBuf>,
-    /// Data folder, in place of the configuration's
+    /// Data folder, instead of the configuration's
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     data: Option<PathBuf>,
 }
@@ -138,19 +138,19 @@ impl Opened {
         let role = Role::ALL.into_iter().find(|known| known.name() == role).unwrap_or(Role::Viewer);
         let made = self.desk.add_user(&NewUser { name, display_name, role, password: None }, now_ns());
         let user = self.told(action::USER_ADD, name, made)?;
-        self.print_link(&LinkKind::SetPassword(user.name), "With this link the password is chosen, once")
+        self.print_link(&LinkKind::SetPassword(user.name), "Link to choose the password; it works once")
     }
 
     fn link(&self, name: Option<&str>) -> Result<(), Failure> {
         if let Some(name) = name {
             let user = self.desk.user(name, now_ns()).map_err(|e| failure(&e))?;
-            return self.print_link(&LinkKind::SetPassword(user.name), "With this link the password is set, once");
+            return self.print_link(&LinkKind::SetPassword(user.name), "Link to set the password; it works once");
         }
         if self.desk.has_administrator(now_ns()).map_err(|e| failure(&e))? {
-            let what = "there is an administrator already: name the user whose password the link is to set";
+            let what = "an administrator exists already: name the user whose password the link sets";
             return Err(Failure::Usage(what.to_owned()));
         }
-        self.print_link(&LinkKind::FirstAdministrator, "This link makes the first administrator, once")
+        self.print_link(&LinkKind::FirstAdministrator, "Link to create the first administrator; it works once")
     }
 
     fn print_link(&self, kind: &LinkKind, what: &str) -> Result<(), Failure> {
@@ -173,7 +173,7 @@ impl Opened {
             return Ok(out.flush()?);
         }
         if users.is_empty() {
-            let _ = writeln!(io::stderr(), "No users yet: trunkline user link prints the link that makes the first.");
+            let _ = writeln!(io::stderr(), "No users yet: `trunkline user link` prints the link to create the first.");
             return Ok(());
         }
         let mut list = Table::new(vec![
@@ -205,7 +205,7 @@ impl Opened {
         self.desk.user(name, now_ns()).map_err(|e| failure(&e))?;
         let password = read_password()?;
         self.told(action::PASSWORD, name, self.desk.set_password(name, &password))?;
-        let told = "is set, and has to be changed at the next sign-in; their sessions have ended";
+        let told = "is set and must be changed at the next sign-in; all sessions were ended";
         let _ = writeln!(io::stderr(), "The password of {name} {told}.");
         Ok(())
     }

@@ -11,7 +11,7 @@ use serde_json::json;
 use std::io::Write;
 use trunkline_kit::exit::Exit;
 
-/// Check whether the files of a data folder are whole, one line each
+/// Check the files of a data folder for damage, one line each
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "May run beside `trunkline run`: nothing is changed. A line says what was checked of a file; what \
@@ -26,10 +26,10 @@ use trunkline_kit::exit::Exit;
 pub struct Verify {
     #[command(flatten)]
     data: DataFolder,
-    /// Read all contents and compare them with their checksums
+    /// Read all contents and verify the checksums
     #[arg(long)]
     deep: bool,
-    /// Print one JSON object a file
+    /// Print one JSON object per file
     #[arg(long)]
     json: bool,
 }

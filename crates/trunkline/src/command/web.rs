@@ -18,7 +18,7 @@ use trunkline_kit::exit::Exit;
 use trunkline_web::Mode;
 use trunkline_web::sources::Reader;
 
-/// Serve the pages and the API of a data folder
+/// Run the web pages and the API of a data folder
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline web                              the data folder ./trunkline-data on 127.0.0.1:8080\n  \
@@ -26,16 +26,16 @@ use trunkline_web::sources::Reader;
     trunkline web --data /var/lib/trunkline --listen 0.0.0.0:8443\n\n\
     Needs no right but to read the data folder and to write its folders web/ and spool/web/. What runs now it learns\n\
     from `trunkline run` through DATA/spool/run.sock: that one may end and start again meanwhile.\n\
-    As long as there is no user, it prints a link that makes the first administrator, once. `trunkline user` makes\n\
+    Without users, it prints a link to create the first administrator; it works once. `trunkline user` makes\n\
     others. SIGHUP reads the certificate again.")]
 pub struct Web {
     /// Configuration file [default: /etc/trunkline/trunkline.toml if it is there]
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     config: Option<PathBuf>,
-    /// Data folder, in place of the configuration's
+    /// Data folder, instead of the configuration's
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     data: Option<PathBuf>,
-    /// Where to listen, in place of the configuration's
+    /// Listen address, instead of the configuration's
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<std::net::SocketAddr>,
 }
@@ -47,7 +47,8 @@ impl Web {
         log::start(&settings.log).map_err(Failure::Failed)?;
         let data = &settings.data.folder;
         if !data.is_dir() {
-            let what = "is not there: `trunkline run` or `trunkline read` makes it, --data DIR names another";
+            let what = "does not exist: create it with `trunkline run` or `trunkline read`, or name another with \
+                --data DIR";
             return Err(Failure::Failed(format!("the data folder {} {what}", data.display())));
         }
         let (stop, again) = (Stop::on_signals(), Arc::new(AtomicBool::new(false)));

@@ -69,7 +69,7 @@ impl Running {
         let server = Server::serve::<Contract>(Arc::clone(&service) as _, &path);
         let server = server.map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))?;
         let (devices, graphs_total) = (handle.inventory().devices().len(), handle.inventory().graphs().len());
-        tracing::info!(devices, graphs = graphs_total, "graphs: devices are polled, and what they say is kept");
+        tracing::info!(devices, graphs = graphs_total, "graphs: polling devices");
         Ok(Running { handle, service, parts: Mutex::new(Some((server, graphs))) })
     }
 
@@ -114,23 +114,19 @@ impl Job for Running {
         let (journal, files, probes) = (&status.journal, &status.files.counters, &status.probes);
         let gauges = [
             ("trunkline_graph_devices", "devices that are polled or probed", status.polled as f64),
-            (
-                "trunkline_graph_devices_flapping",
-                "of these, those that are up and down by turns",
-                status.flapping as f64,
-            ),
+            ("trunkline_graph_devices_flapping", "of these, flapping devices", status.flapping as f64),
             ("trunkline_graph_probe_devices", "devices that are probed", probes.devices as f64),
-            ("trunkline_graph_probe_sources", "data sources that are not read by SNMP", probes.sources as f64),
-            ("trunkline_graph_realtime_sources", "data sources that somebody watches", status.realtime_sources as f64),
-            ("trunkline_graph_probe_faults", "devices and data sources that probes find wrong", probes.faults as f64),
+            ("trunkline_graph_probe_sources", "data sources not read by SNMP", probes.sources as f64),
+            ("trunkline_graph_realtime_sources", "data sources watched in real time", status.realtime_sources as f64),
+            ("trunkline_graph_probe_faults", "devices and data sources with failing probes", probes.faults as f64),
             ("trunkline_graph_devices_up", "of these, those that are up", status.up as f64),
             ("trunkline_graph_devices_down", "of these, those that are down", status.down as f64),
-            ("trunkline_graph_devices_refused", "of these, those that do not let us in", status.refused as f64),
+            ("trunkline_graph_devices_refused", "of these, devices that reject the credential", status.refused as f64),
             ("trunkline_graph_sources", "data sources that are polled", status.sources_polled as f64),
-            ("trunkline_graph_outstanding_requests", "requests on their way", status.outstanding as f64),
+            ("trunkline_graph_outstanding_requests", "requests in flight", status.outstanding as f64),
             (
                 "trunkline_graph_journal_behind_octets",
-                "octets of samples on disk that were not brought to files yet",
+                "octets of samples on disk that are not in files yet",
                 journal.behind_octets as f64,
             ),
             (
@@ -142,25 +138,25 @@ impl Job for Running {
         samples.extend(gauges.map(|(name, help, value)| Sample::gauge(name, help, value)));
         let kinds = ["echo", "port", "program", "page"].into_iter().zip(probes.outstanding);
         samples.extend(kinds.map(|(kind, count)| {
-            let help = "echo requests, ports, programs and pages on their way";
+            let help = "echo requests, ports, programs and pages in flight";
             Sample::gauge("trunkline_graph_probe_outstanding", help, count as f64).label("kind", kind)
         }));
         let counters = [
             (
                 "trunkline_graph_inventory_copies_total",
-                "times the whole inventory was copied, as others looked at it while it changed",
+                "copies of the whole inventory, made because it changed while it was read",
                 status.inventory_copies,
             ),
             ("trunkline_graph_samples_total", "samples taken into the journal", journal.samples),
             ("trunkline_graph_samples_dropped_total", "samples dropped: the disk was behind or full", journal.dropped),
             (
                 "trunkline_graph_samples_stale_total",
-                "samples left out until the rows of a device that started anew were found again",
+                "samples dropped until the rows of a restarted device were found again",
                 status.stale_samples,
             ),
             (
                 "trunkline_graph_samples_silent_total",
-                "samples left out of data sources that have never said anything",
+                "samples of data sources that have never answered",
                 status.silent_samples,
             ),
             (
@@ -170,18 +166,18 @@ impl Job for Running {
             ),
             (
                 "trunkline_graph_files_aside_total",
-                "files of data sources that the inventory never had, put aside at the start",
+                "files of data sources unknown to the inventory, moved aside at the start",
                 status.files.files_aside,
             ),
             ("trunkline_graph_samples_stored_total", "samples that are in files", files.samples_stored_total),
             (
                 "trunkline_graph_samples_past_total",
-                "samples that files had already, or that came too late",
+                "samples that were duplicates or too late",
                 files.samples_past_total,
             ),
             (
                 "trunkline_graph_samples_refused_total",
-                "samples that files did not take for other reasons",
+                "samples that files rejected for other reasons",
                 files.samples_refused_total,
             ),
             (
@@ -192,7 +188,7 @@ impl Job for Running {
             ("trunkline_graph_files_written_total", "writes of round-robin files", files.files_written_total),
             (
                 "trunkline_graph_files_locked_total",
-                "files that others held when they were due",
+                "files that other processes had locked when a write was due",
                 files.files_locked_total,
             ),
         ];
@@ -210,9 +206,9 @@ impl Job for Running {
     /// Reads the templates anew; where they have mistakes, those that were read before hold.
     fn reload(&self) {
         match self.handle.reload() {
-            Ok(Reloaded { changed: true, .. }) => tracing::info!("graphs: templates were read anew, devices follow"),
+            Ok(Reloaded { changed: true, .. }) => tracing::info!("graphs: templates reloaded"),
             Ok(_) => {}
-            Err(why) => self.handle.trouble(format!("the templates stay as they were: {why}")),
+            Err(why) => self.handle.trouble(format!("templates not reloaded, the previous ones stay active: {why}")),
         }
     }
 

@@ -31,7 +31,7 @@ pub fn open(settings: &Settings) -> Result<Option<Opened>, Failure> {
 /// One of several nodes: it says in the log when it serves.
 fn charging_seat(ready: charge::configured::Ready, settings: &Settings) -> Result<charge::here::Running, Failure> {
     let tells: fn(&charge::seat::Setup, Option<&trunkline_charge::job::Node>) = |setup, node| match node {
-        None => tracing::info!("charging: {} stands by", setup.standby.node),
+        None => tracing::info!("charging: {} is on standby", setup.standby.node),
         Some(node) => charge::configured::told(&setup.charge, &setup.gtpp, node)
             .iter()
             .for_each(|line| tracing::info!("charging: {line}")),
@@ -67,10 +67,10 @@ fn charging_node(
         tracing::info!("charging: {line}");
     }
     if charge::configured::open_to_all(&settings.charge) {
-        tracing::warn!("charging: whoever reaches it may charge: charge.allow or charge.peers says who may");
+        tracing::warn!("charging accepts any client; restrict it with charge.allow or charge.peers");
     }
     if charge::gtpp::open_to_all(&settings.charge_gtpp) {
-        tracing::warn!("charging: whoever reaches it may speak GTP': charge.gtpp.allow says who may");
+        tracing::warn!("charging accepts GTP' from any address; restrict it with charge.gtpp.allow");
     }
     Ok(charge::here::Running::new(node))
 }

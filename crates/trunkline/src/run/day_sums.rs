@@ -41,7 +41,7 @@ fn look(folder: &Path) {
     match seal_days(folder, super::now_ns()) {
         Ok((sealed, faults)) => {
             if sealed > 0 {
-                tracing::info!("{}: {sealed} days that are over have checksums now", folder.display());
+                tracing::info!("{}: {sealed} past days have checksums now", folder.display());
             }
             faults.iter().for_each(|fault| tracing::warn!("no checksums: {fault}"));
         }

@@ -550,7 +550,7 @@ fn lose(writing: &Writing, rows: &Rows) {
 /// Rows were refused: told once for the same days, and until the end no run is healthy that lost them.
 fn refuse(report: &mut Report, rows: u64, why: String) {
     if report.refused.as_ref() != Some(&why) {
-        tracing::error!(rows, "rows are not stored, as their day cannot be written: {why}");
+        tracing::error!(rows, "rows are not stored, because their day cannot be written: {why}");
     }
     report.refused = Some(why);
 }

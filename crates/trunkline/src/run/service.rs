@@ -151,7 +151,7 @@ impl Service {
         let data = &settings.data.folder;
         match socket::serve(data, Arc::clone(&self.view), source) {
             Ok(socket) => self.socket = Some(socket),
-            Err(e) => tracing::warn!("no other process can look at this run: {}: {e}", socket::path(data).display()),
+            Err(e) => tracing::warn!("other processes cannot query this run: {}: {e}", socket::path(data).display()),
         }
     }
 

@@ -177,7 +177,11 @@ impl View {
                 counter("trunkline_capture_ring_octets_total", "octets captured of them", ring.octets),
                 counter("trunkline_capture_ring_dropped_packets_total", "packets dropped: ring full", ring.drops),
                 counter("trunkline_capture_ring_freezes_total", "times the ring became full", ring.freezes),
-                counter("trunkline_capture_ring_malformed_total", "records that made no sense", ring.malformed),
+                counter(
+                    "trunkline_capture_ring_malformed_total",
+                    "records of the ring that were not valid",
+                    ring.malformed,
+                ),
                 counter("trunkline_capture_returns_total", "times the interface came back", ring.returns),
                 gauge("trunkline_capture_ring_blocks", "blocks of the ring", f64::from(ring.room)),
                 gauge("trunkline_capture_ring_waiting_blocks", "blocks filled and waiting", f64::from(ring.waiting)),
@@ -192,22 +196,18 @@ impl View {
         samples.extend(owner.counters.into_iter().map(Sample::from));
         samples.push(Sample::counter(
             "trunkline_run_losses_joined_total",
-            "losses that became one with others of their place, because too many waited to be told",
+            "loss reports merged with others of the same place, because too many were queued",
             self.shared.joined_losses(),
         ));
         samples.extend(gathered.decoded.list().into_iter().map(Sample::from));
         samples.extend(gathered.tap.list().into_iter().map(Sample::from));
         samples.extend(writing.counters.list().into_iter().map(Sample::from));
-        samples.push(Sample::gauge(
-            "trunkline_calls_open_calls",
-            "calls that are up or not yet closed",
-            owner.calls as f64,
-        ));
+        samples.push(Sample::gauge("trunkline_calls_open_calls", "active calls", owner.calls as f64));
         samples.extend(of_rows(&writing));
         let t = gathered.totals;
         for (name, help, value) in [
-            ("trunkline_calls_finished_calls_total", "calls that are over", t.calls),
-            ("trunkline_calls_finished_streams_total", "RTP streams that are over", t.streams),
+            ("trunkline_calls_finished_calls_total", "calls that have ended", t.calls),
+            ("trunkline_calls_finished_streams_total", "RTP streams that have ended", t.streams),
             ("trunkline_calls_capture_lost_packets_total", "packets lost by the capture", t.capture_lost),
         ] {
             samples.push(Sample::counter(name, help, value));
@@ -262,7 +262,7 @@ impl View {
         lines.extend(self.shared.gather_report().failed);
         let writing = self.writing.report();
         lines.extend(writing.error.map(|error| format!("store: {error}")));
-        let refused = |why| format!("store: rows are not stored, as their day cannot be written: {why}");
+        let refused = |why| format!("store: rows are not stored, because their day cannot be written: {why}");
         lines.extend(writing.refused.map(refused));
         let checkpoint = self.recovery.iter().filter_map(|recovery| recovery.report().error);
         lines.extend(checkpoint.map(|error| format!("checkpoint of calls: {error}")));
@@ -338,9 +338,9 @@ const SEEN: [&str; 3] =
 
 fn of_rows(report: &rows::Report) -> Vec<Sample> {
     [
-        ("trunkline_store_waiting_rows", "rows that wait for the store in memory", report.waiting as f64),
-        ("trunkline_store_journal_waiting_rows", "rows that wait for the store on disk", report.journal_rows as f64),
-        ("trunkline_store_journal_octets", "octets of the journal that they wait in", report.journal_octets as f64),
+        ("trunkline_store_waiting_rows", "rows queued for the store in memory", report.waiting as f64),
+        ("trunkline_store_journal_waiting_rows", "rows queued for the store on disk", report.journal_rows as f64),
+        ("trunkline_store_journal_octets", "octets of the journal of queued rows", report.journal_octets as f64),
         ("trunkline_store_usable", "whether the store can be written", f64::from(u8::from(report.error.is_none()))),
     ]
     .map(|(name, help, value)| Sample::gauge(name, help, value))
@@ -349,7 +349,7 @@ fn of_rows(report: &rows::Report) -> Vec<Sample> {
 
 /// What is running.
 fn build() -> Sample {
-    let sample = Sample::gauge("trunkline_build_info", "which program this is; always 1", 1.0);
+    let sample = Sample::gauge("trunkline_build_info", "version of the program; always 1", 1.0);
     sample.label("version", env!("CARGO_PKG_VERSION")).label("architecture", std::env::consts::ARCH)
 }
 
@@ -373,10 +373,10 @@ fn of_house(report: &Report) -> Vec<Sample> {
             "segments that wait for room to be compressed",
             report.roomless as f64,
         ),
-        gauge("trunkline_record_in_use_segments", "segments that would leave but are read", report.in_use as f64),
+        gauge("trunkline_record_in_use_segments", "segments due for deletion that are in use", report.in_use as f64),
         gauge(
             "trunkline_record_ages_suspended",
-            "whether nothing leaves because of its age: the clock jumped",
+            "whether deletion by age is stopped: the clock jumped",
             f64::from(u8::from(report.ages_suspended)),
         ),
     ]);
@@ -402,7 +402,7 @@ fn of_spool(stats: &Stats) -> Vec<Sample> {
         let gauge = |name, help, value: f64| Sample::gauge(name, help, value).label("volume", &path);
         samples.extend([
             gauge("trunkline_spool_free_octets", "octets free on the volume", volume.free_octets as f64),
-            gauge("trunkline_spool_queued_octets", "octets that wait for the disk", volume.queued_octets as f64),
+            gauge("trunkline_spool_queued_octets", "octets queued for the disk", volume.queued_octets as f64),
             gauge(
                 "trunkline_spool_usable",
                 "whether the volume can be written",
@@ -412,12 +412,12 @@ fn of_spool(stats: &Stats) -> Vec<Sample> {
                 .label("volume", &path),
             gauge(
                 "trunkline_spool_unwritten_seconds",
-                "how long the oldest record that was given to the disk, and that it does not have, is in memory",
+                "age of the oldest record in memory that is not on disk yet",
                 volume.unwritten.unwrap_or_default().as_secs_f64(),
             ),
             gauge(
                 "trunkline_spool_unwritten_max_seconds",
-                "the longest that a record was in memory before the disk had it, since the start",
+                "longest time that a record was in memory before it was on disk, since the start",
                 volume.held.max_us as f64 / 1e6,
             ),
         ]);

@@ -11,7 +11,7 @@ use trunkline_web::sources::{Alerting, SourceError};
 const PATIENCE: Duration = Duration::from_secs(15);
 /// How long it may take where a channel is tried out: all of the channel's time.
 const TEST_PATIENCE: Duration = Duration::from_secs(330);
-const NAME: &str = "job of alerts";
+const NAME: &str = "alert job";
 
 /// Of this data folder.
 pub struct Asked {

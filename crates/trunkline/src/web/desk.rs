@@ -68,7 +68,8 @@ fn role(role: crate::run::config::Role) -> Role {
 pub fn open(settings: &Settings) -> Result<Desk, Failure> {
     let data = &settings.data.folder;
     if !data.is_dir() {
-        let what = "is not there: `trunkline run` or `trunkline read` makes it, --data DIR names another";
+        let what = "does not exist: create it with `trunkline run` or `trunkline read`, or name another with --data \
+            DIR";
         return Err(Failure::Failed(format!("the data folder {} {what}", data.display())));
     }
     let path = data.join(DESK_FILE);

@@ -235,7 +235,7 @@ impl Captured {
         }
         let error = file.and_then(|file| file.error.clone());
         if summary.packets == 0 {
-            let why = error.unwrap_or_else(|| "there is no packet in it".to_owned());
+            let why = error.unwrap_or_else(|| "it contains no packets".to_owned());
             return Err(SourceError::new(Trouble::Refused, format!("{name}: {why}")));
         }
         Ok(done(&summary, error, &not_kept))
@@ -269,7 +269,7 @@ struct NotKept {
 fn done(summary: &Summary, error: Option<String>, not_kept: &NotKept) -> ReadDone {
     let mut oddities: Vec<String> = error.into_iter().collect();
     if summary.capture_lost > 0 {
-        oddities.push(format!("whoever captured it lost {} packets", summary.capture_lost));
+        oddities.push(format!("its capture lost {} packets", summary.capture_lost));
     }
     oddities.extend(summary.leaps.iter().take(LEAPS_TOLD_MAX).map(|leap| {
         let (what, why) = (leap.what(), leap.why());

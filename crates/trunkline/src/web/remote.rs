@@ -53,19 +53,19 @@ impl There {
     /// An answer; none where nobody runs.
     pub fn value<T: DeserializeOwned>(&self, path: &str) -> io::Result<Option<T>> {
         let Some(body) = self.get(path)? else { return Ok(None) };
-        serde_json::from_str(&body).map(Some).map_err(|e| {
-            io::Error::new(ErrorKind::InvalidData, format!("it answers as another version of Trunkline would: {e}"))
-        })
+        serde_json::from_str(&body)
+            .map(Some)
+            .map_err(|e| io::Error::new(ErrorKind::InvalidData, format!("it is another version of Trunkline: {e}")))
     }
 
     /// What went wrong, for people.
     pub fn trouble(&self, error: &io::Error) -> String {
         let why = if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
-            "it does not answer".to_owned()
+            "it did not answer in time".to_owned()
         } else {
             error.to_string()
         };
-        format!("the running capture cannot be looked at: {}: {why}", self.socket.display())
+        format!("the running capture cannot be read: {}: {why}", self.socket.display())
     }
 }
 

@@ -51,7 +51,7 @@ pub fn bind_or_next(settings: &Settings, mode: Mode) -> Result<Bound, Failure> {
         match Server::bind(Options { listen, ..wanted.clone() }) {
             Ok(bound) => {
                 if more > 0 {
-                    eprint(&format!("port {} is taken: {port} is used", first.port()));
+                    eprint(&format!("port {} is in use: using {port}", first.port()));
                 }
                 return Ok(bound);
             }
@@ -60,7 +60,7 @@ pub fn bind_or_next(settings: &Settings, mode: Mode) -> Result<Bound, Failure> {
         }
     }
     let what =
-        format!("port {} and the {PORTS_TRIED_MAX} after it are taken: name another with --listen", first.port());
+        format!("port {} and the {PORTS_TRIED_MAX} after it are in use: name another with --listen", first.port());
     Err(Failure::Failed(what))
 }
 
@@ -76,7 +76,7 @@ fn is_served(settings: &Settings, mode: Mode) -> Result<(), Failure> {
 fn refused(address: SocketAddr, error: &ServeError) -> Failure {
     Failure::Failed(match error {
         ServeError::Listen { cause, .. } if cause.kind() == ErrorKind::AddrInUse => {
-            format!("{address} is taken by another program: name another address with --listen or web.listen")
+            format!("{address} is in use by another program: name another address with --listen or web.listen")
         }
         ServeError::Listen { cause, .. } if cause.kind() == ErrorKind::AddrNotAvailable => {
             format!("{address} is no address of this machine")
@@ -217,9 +217,9 @@ impl Folder {
     /// Where data lie, and how long.
     pub fn sentence(&self) -> String {
         match self {
-            Folder::Named(path) => format!("Data lie in {} and stay.", path.display()),
+            Folder::Named(path) => format!("Data is kept in {}.", path.display()),
             Folder::Temporary(folder) => {
-                format!("Data lie in {} and are removed at the end.", folder.path().display())
+                format!("Data is in {} and is removed at the end.", folder.path().display())
             }
         }
     }
@@ -246,14 +246,17 @@ pub fn announce_in_log(handle: &Handle) {
         tracing::info!("web: the certificate's SHA-256 is {fingerprint}");
     }
     if let Some(link) = handle.link() {
-        tracing::warn!("web: there is no user yet; this link makes the first administrator, once: {link}");
+        tracing::warn!(
+            "web: there are no users yet; create the first administrator with this link, it works once: \
+            {link}"
+        );
     }
 }
 
 /// Reads the certificate anew.
 pub fn reload(handle: &Handle) {
     if let Err(error) = handle.reload_certificate() {
-        tracing::error!("web: the certificate that is shown stays: {error}");
+        tracing::error!("web: the previous certificate stays in use: {error}");
     }
 }
 

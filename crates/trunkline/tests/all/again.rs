@@ -99,7 +99,7 @@ fn rows_of_a_damaged_day_are_missed_aloud() {
     let done = trunkline(&["read", text(&captures.whole), "--json", "--data", text(&store)]);
     let (told, complaints) = (String::from_utf8(done.stdout).unwrap(), String::from_utf8(done.stderr).unwrap());
     assert_eq!(done.status.code(), Some(3), "{complaints}");
-    assert!(complaints.contains("not a SQLite file: rows of it are not kept"), "{complaints}");
+    assert!(complaints.contains("not a SQLite file: its rows are not stored"), "{complaints}");
     assert!(told.lines().last().unwrap().contains("\"degraded\":true"));
     for command in ["calls", "events", "registrations", "streams"] {
         let asked = trunkline(&[command, "--data", text(&store)]);

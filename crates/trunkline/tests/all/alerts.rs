@@ -258,9 +258,7 @@ fn a_series_beyond_its_limit_is_told_by_one_mail_over_kills() {
         let words = ["graph", "status", "--json", "--data", world.data()];
         String::from_utf8(Command::new(PROGRAM).args(words).output().unwrap().stdout).unwrap()
     };
-    eventually("what is wrong is told", || {
-        told().contains("the templates stay as they were") && told().contains("titel")
-    });
+    eventually("what is wrong is told", || told().contains("templates not reloaded") && told().contains("titel"));
     world.write_rules("[rule.x]\nvalu = 3\n");
     assert_eq!(world.alert(&["reload"]).status.code(), Some(1));
     assert_eq!(world.json(&["status"])["rules"].as_u64(), Some(1), "those before hold");
@@ -439,7 +437,7 @@ fn channels_are_tried_out_and_rules_checked() {
     ));
     let nobody = world.alert(&["list"]);
     assert_eq!(nobody.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&nobody.stderr).contains("nobody looks after alerts here"), "{nobody:?}");
+    assert!(String::from_utf8_lossy(&nobody.stderr).contains("the alert job is not running for"), "{nobody:?}");
     let _serve = world.serve();
     assert_eq!(world.alert(&["test", "hook"]).status.code(), Some(0));
     assert!(hook.next()["body"].as_str().unwrap().contains("Test of the channel 'hook'"));

@@ -41,7 +41,7 @@ fn a_restart_keeps_everything() {
     let path = folder.path().join("image");
     let options = ["-m", "128", "-e", text(&path)];
     let mut cache = Cache::start(&options);
-    assert!(cache.said("image: no items of a run before: a cold start"), "{:?}", cache.told);
+    assert!(cache.said("image: no items of an earlier run: cold start"), "{:?}", cache.told);
     let mut client = cache.client();
     store(&mut client, 0..ITEMS, 1);
     client.set("ends", 7, 100, b"soon");

@@ -175,7 +175,7 @@ fn a_bill_that_agrees_and_one_that_does_not() {
     let words = ["compare", "--bill", "-", "--profile", &profile, "--from", "2026-11-18", "--to", "2026-11-18"];
     let other = run(folder.path(), &words, &bill);
     let text = String::from_utf8_lossy(&other.stdout);
-    assert!(text.contains("nothing is billed in that time") && other.status.code() == Some(3), "{text}");
+    assert!(text.contains("nothing was billed in this time range") && other.status.code() == Some(3), "{text}");
 }
 
 #[test]

@@ -62,7 +62,7 @@ impl<'a> Pair<'a> {
     /// The same with more options.
     fn start_as(folder: &'a Path, nats: &[Nats], stream: &'a str, more: Vec<String>) -> Pair<'a> {
         let servers: Vec<String> = nats.iter().map(Nats::url).collect();
-        let [one, other] = [(0, "operated over"), (1, "stands by")];
+        let [one, other] = [(0, "operated over"), (1, "is on standby")];
         let nodes = [one, other].map(|(at, says)| node(folder, (&servers, &more), at, says, stream));
         Pair { folder, servers, more, stream, nodes }
     }
@@ -87,7 +87,7 @@ impl<'a> Pair<'a> {
 
     fn again(&mut self, at: usize) {
         self.nodes[at].kill();
-        self.nodes[at] = node(self.folder, (&self.servers, &self.more), at, "stands by", self.stream);
+        self.nodes[at] = node(self.folder, (&self.servers, &self.more), at, "is on standby", self.stream);
     }
 
     /// Who leads.

@@ -177,7 +177,7 @@ fn devices_are_found_polled_killed_and_operated() {
     let (world, port) = (World::new(), free_port());
     let nobody = world.order(&["list"]);
     assert_eq!(nobody.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&nobody.stderr).contains("nobody runs graphs here"), "{nobody:?}");
+    assert!(String::from_utf8_lossy(&nobody.stderr).contains("the poller is not running for"), "{nobody:?}");
     let (_farm, serve, port) = (farm(port), world.serve(), port.to_string());
     assert_eq!(world.order_with(&["credential", "add", "lan"], "").status.code(), Some(1), "no secret");
     assert!(world.order_with(&["credential", "add", "lan"], "public\n").status.success());
@@ -353,7 +353,7 @@ fn net_snmps_agent_is_polled_by_version_3() {
     eventually("three seconds are known", || world.fetched(*source, from_s).len() >= 3);
     let read = rrdtool(file, from_s, now_s());
     assert!(read.len() >= 2 && read.iter().all(|(_, value)| *value == 72.0), "{read:?}");
-    // Another password: it is told that it does not let us in, and nothing is known any more.
+    // Another password: it is told that it rejected the credential, and nothing is known any more.
     assert!(world.order_with(&user, "other words here\nprivate words\n").status.success());
     eventually("it is told", || world.json(&["device", "host"])["health"] != "up");
     assert_eq!(serve.end(), Some(0));

@@ -485,7 +485,7 @@ fn wrong_questions_are_told_with_their_place() {
     says(&["extract", "-w", "x.pcap", "ether hst 5"], 2, "libpcap does not understand");
     says(&["extract", "udp"], 2, "--write");
     says(&["extract", "-w", "x.pcap", "--class", "sipp"], 2, "the classes are sip, rtp and other");
-    says(&["extract", "-w", "x.pcap"], 1, "there is no packet log in ./trunkline-data");
+    says(&["extract", "-w", "x.pcap"], 1, "no packet log in ./trunkline-data");
     says(&["extract", "-w", "x.pcap", "-r", "none.pcap"], 3, "none.pcap");
     says(&["packets", "verify", "--from", "tomorrow"], 2, "--from");
     says(&["packets", "index", "none.pcap"], 3, "none.pcap");

@@ -56,7 +56,7 @@ fn a_configuration_that_changes_is_followed_as_far_as_it_can_be() {
     std::fs::write(&file, config("[record]\nsegment-time = \"1 year\"\nclases = []\n")).unwrap();
     running.signal(Signal::HUP);
     let said = running.hear("kept as it was").join("\n");
-    assert!(said.contains("the configuration is kept as it was"), "{said}");
+    assert!(said.contains("the configuration was not changed"), "{said}");
     let rtp = "trunkline_record_rtp_packets_total{lane=\"0\"}";
     let before = wire.metric(rtp);
     let second = sent(&wire.replay(&world, "max"));
@@ -291,7 +291,7 @@ fn damaged_logs_of_graphs_and_alerts_are_mended_by_order() {
     }
     let running = wire.run("data", &config);
     let answer = wire.get("/healthz");
-    let hint = format!("`trunkline repair --data {} --dry-run` says what a repair would come to", text(&data));
+    let hint = format!("`trunkline repair --data {} --dry-run` shows what a repair would do", text(&data));
     assert!(answer.starts_with("HTTP/1.1 503 ") && answer.matches(&hint).count() == 2, "{answer}");
     assert_eq!(running.end().0, 3);
     let before: Vec<_> = logs.iter().map(|log| std::fs::read(segment(log)).unwrap()).collect();

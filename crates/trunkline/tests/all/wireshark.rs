@@ -493,7 +493,7 @@ fn clients_are_bounded_and_an_open_address_is_warned_of() {
     let desk = Desk::new();
     let (mut running, address) = desk.listen(&["--live"]);
     let clients: Vec<TcpStream> = (0..17).map(|_| TcpStream::connect(&address).unwrap()).collect();
-    assert!(running.wait_for("turned away").contains("16 clients are served"));
+    assert!(running.wait_for("was rejected").contains("16 clients are connected already"));
     drop(clients);
     for _ in 0..16 {
         running.wait_for("it has left");

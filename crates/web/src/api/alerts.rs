@@ -1,4 +1,4 @@
-//! Alerts: those that are open and those that are over, one with its course, silences. Beside it: orders, rules,
+//! Alerts: those that are open and resolved ones, one with its course, silences. Beside it: orders, rules,
 //! channels.
 
 pub mod channels;
@@ -36,7 +36,7 @@ const STATES: [&str; 4] = ["firing", "firing again", "suppressed", "unknown"];
 
 /// What there is to ask as somebody may see it, or that there is nothing.
 fn sight(web: &Web, who: &Who) -> Result<Sight, Problem> {
-    let absent = || Problem::new(Kind::NotFound, "These pages know of no alerts.");
+    let absent = || Problem::new(Kind::NotFound, "This web server has no alert job.");
     Sight::of(&web.sources, who.viewer.graphs.clone(), &who.viewer.name).ok_or_else(absent)
 }
 
@@ -46,7 +46,12 @@ async fn asked<T: DeserializeOwned>(web: &Arc<Web>, who: &Who, order: Value) -> 
     let sight = sight(web, who)?;
     let asked = web.look(&web.alert_looks, move || sight.ask(order)).await?;
     let answer = asked.map_err(|error| SourceError { text: paths::named(&error.text), ..error })?;
-    serde_json::from_value(answer).map_err(|error| Problem::failed(format!("an answer about alerts: {error}")))
+    serde_json::from_value(answer).map_err(|error| {
+        Problem::failed(format!(
+            "unexpected reply from the alert job: \
+        {error}"
+        ))
+    })
 }
 
 /// An identifier as a path has it: the whole of it, as parts of it are for people at a terminal.
@@ -151,7 +156,7 @@ fn summary_and_status(sight: &Sight) -> Result<(Value, Value), SourceError> {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct AlertsAsk {
-    /// `firing`, `firing again`, `suppressed` or `unknown`; of those that are over nothing.
+    /// `firing`, `firing again`, `suppressed` or `unknown`; nothing of resolved ones.
     pub state: Option<String>,
     /// `info`, `warning` or `critical`.
     pub severity: Option<String>,
@@ -159,7 +164,7 @@ pub struct AlertsAsk {
     pub rule: Option<String>,
     /// Those at a device, by its name.
     pub device: Option<String>,
-    /// Those that somebody takes care of, or that nobody does.
+    /// Acknowledged ones, or those that are not.
     pub acknowledged: Option<bool>,
     /// Words that stand in title, text or labels, all of them; where numbers are masked, in the names of rules and
     /// devices alone.
@@ -174,7 +179,7 @@ pub struct AlertsAsk {
     pub limit: Option<u32>,
 }
 
-/// Alerts that are open: the critical ones first, the newest of each first; what is kept back last.
+/// Alerts that are open: the critical ones first, the newest of each first; suppressed ones last.
 #[utoipa::path(
     get, path = "/alerts", tag = "alerts", params(AlertsAsk),
     responses((status = 200, body = Alerts), (status = "4XX", body = schema::Problem))
@@ -183,7 +188,7 @@ pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<AlertsAsk
     part(&web, &who, ask, false).await
 }
 
-/// Alerts that are over, the last first: at most the last 2000.
+/// Alert history: resolved alerts, the last first: at most the last 2000.
 #[utoipa::path(
     get, path = "/alerts/history", tag = "alerts", params(AlertsAsk),
     responses((status = 200, body = Alerts), (status = "4XX", body = schema::Problem))
@@ -221,8 +226,8 @@ async fn part(web: &Arc<Web>, who: &Who, ask: AlertsAsk, past: bool) -> Result<J
     Ok(Json(alerts))
 }
 
-/// An alert, open or over, and what happened to it: how it stood, who was told by which channel and with which
-/// outcome, who takes care of it, what keeps it back.
+/// An alert, open or over, and what happened to it: its states, who was notified by which channel and with which
+/// outcome, who acknowledged it, what suppresses it.
 #[utoipa::path(
     get, path = "/alerts/{id}", tag = "alerts", params(("id" = String, Path)),
     responses((status = 200, body = AlertFull), (status = "4XX", body = schema::Problem))
@@ -254,7 +259,7 @@ pub struct AlertsPendingAsk {
     pub limit: Option<u32>,
 }
 
-/// What is bad and no alert: not for long enough, or kept back before it was one. The newest first.
+/// Pending: not for long enough, or suppressed before it fired. The newest first.
 #[utoipa::path(
     get, path = "/alerts/pending", tag = "alerts", params(AlertsPendingAsk),
     responses((status = 200, body = AlertsPending), (status = "4XX", body = schema::Problem))
@@ -277,7 +282,7 @@ pub async fn pending(
     Ok(Json(part))
 }
 
-/// What is kept back: silences of people, and maintenance windows of the rules. From whom some devices or graphs are
+/// Silences of users, and maintenance windows of the rules. From whom some devices or graphs are
 /// hidden sees the silences that they made.
 #[utoipa::path(
     get, path = "/alerts/silences", tag = "alerts",

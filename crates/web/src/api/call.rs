@@ -57,7 +57,7 @@ pub async fn show(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>)
 /// # Errors
 /// None or several are called that.
 pub async fn find(web: &Web, name: &str) -> Result<Box<Call>, Problem> {
-    let none = || Problem::new(Kind::NotFound, "There is no such call, or it is kept no longer.");
+    let none = || Problem::new(Kind::NotFound, "The call does not exist, or retention has deleted it.");
     if name.len() > NAME_OCTETS_MAX {
         return Err(none());
     }
@@ -125,7 +125,7 @@ pub async fn messages(
 /// # Errors
 /// There is none.
 pub fn packets(web: &Web) -> Result<Arc<dyn Packets>, Problem> {
-    let none = || Problem::new(Kind::NotFound, "There are no packets here: only the store is shown.");
+    let none = || Problem::new(Kind::NotFound, "There are no packets: only the store is available.");
     web.sources.packets.clone().ok_or_else(none)
 }
 
@@ -134,7 +134,7 @@ pub fn packets(web: &Web) -> Result<Arc<dyn Packets>, Problem> {
 /// # Errors
 /// [`Kind::Busy`].
 fn download(web: &Web) -> Result<OwnedSemaphorePermit, Problem> {
-    let busy = |_| Problem::new(Kind::Busy, "Too many downloads are under way.").retry_after(5);
+    let busy = |_| Problem::new(Kind::Busy, "Too many downloads are running.").retry_after(5);
     Arc::clone(&web.downloads).try_acquire_owned().map_err(busy)
 }
 

@@ -41,7 +41,7 @@ pub struct ChargeStatus {
 
 /// What there is to ask, or that there is nothing.
 fn charging(web: &Web) -> Result<Arc<dyn Charging>, Problem> {
-    let absent = || Problem::new(Kind::NotFound, "These pages know of no charging node.");
+    let absent = || Problem::new(Kind::NotFound, "This web server has no charging node.");
     web.sources.charging.clone().ok_or_else(absent)
 }
 
@@ -68,13 +68,18 @@ async fn read<T: Send + 'static>(
 /// Has an order done by the node, and reads its reply.
 async fn order<T: DeserializeOwned + Send + 'static>(web: &Arc<Web>, order: Value) -> Result<T, Problem> {
     let reply = asked(web, move |charging| leads(charging.order(&order)?)).await?;
-    serde_json::from_value(reply).map_err(|error| Problem::failed(format!("a reply of the charging node: {error}")))
+    serde_json::from_value(reply).map_err(|error| {
+        Problem::failed(format!(
+            "unexpected reply from the charging node: \
+        {error}"
+        ))
+    })
 }
 
 /// A reply of a node that serves; one that stands by is asked for nothing.
 pub(super) fn leads(reply: Value) -> Result<Value, SourceError> {
     match reply["stands_by"] == true {
-        true => Err(SourceError::new(Trouble::Conflict, "This node stands by: ask the one that leads.")),
+        true => Err(SourceError::new(Trouble::Conflict, "This node is on standby: ask the leader.")),
         false => Ok(reply),
     }
 }
@@ -94,8 +99,8 @@ pub async fn status(State(web): State<Arc<Web>>, who: Who) -> Result<Json<Charge
         None => ChargeStatus { serving: false, trouble: None, node: None },
         Some(Err(error)) => ChargeStatus { serving: true, trouble: Some(paths::named(&error.text)), node: None },
         Some(Ok(reply)) if reply["stands_by"] == true => {
-            let leader = reply["leader"].as_str().unwrap_or("nobody that is known");
-            let trouble = format!("this node stands by, with entry {}: {leader} leads", reply["sequence"]);
+            let leader = reply["leader"].as_str().unwrap_or("an unknown node");
+            let trouble = format!("this node is on standby at entry {}; the leader is {leader}", reply["sequence"]);
             ChargeStatus { serving: true, trouble: Some(trouble), node: None }
         }
         Some(Ok(reply)) => {

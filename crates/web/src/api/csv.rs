@@ -109,7 +109,7 @@ pub async fn calls(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<CsvAsk>)
     let query = Query { filter, from_ns: span.from_ns, to_ns: span.to_ns, order, ..Query::default() };
     let columns = columns(ask.columns.as_deref())?;
     let turn = Arc::clone(&web.exports).try_acquire_owned();
-    let turn = turn.map_err(|_| Problem::new(Kind::Busy, "Too many exports are under way.").retry_after(30))?;
+    let turn = turn.map_err(|_| Problem::new(Kind::Busy, "Too many exports are running.").retry_after(30))?;
     who.audit(&web, action::CALLS_EXPORT, &object).await?;
     let titles: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let limited = ask.limit.is_some();

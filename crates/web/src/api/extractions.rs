@@ -218,7 +218,7 @@ pub async fn pcap(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>)
     let work = web.extractions.find(&id, who.id())?;
     let (state, ..) = work.state();
     if state != WorkState::Done {
-        return Err(Problem::new(Kind::Conflict, "It is not done."));
+        return Err(Problem::new(Kind::Conflict, "It is not finished."));
     }
     who.audit(&web, action::PACKETS_DOWNLOAD, &work.id).await?;
     let file = tokio::fs::File::open(&work.path).await.map_err(Problem::failed)?;

@@ -34,7 +34,7 @@ const TEXT_CHARACTERS_MAX: usize = 500;
 
 /// What there is to ask, or that there is nothing.
 fn graphing(web: &Web) -> Result<Arc<Graphing>, Problem> {
-    let absent = || Problem::new(Kind::NotFound, "These pages know of no graphs.");
+    let absent = || Problem::new(Kind::NotFound, "This web server has no graph poller.");
     web.sources.graphing.clone().ok_or_else(absent)
 }
 
@@ -66,7 +66,7 @@ async fn question<T: DeserializeOwned + Send + 'static>(
         let answer = told(graphing, &question)?;
         Ok(serde_json::from_value(answer))
     });
-    answer.await?.map_err(|error| Problem::failed(format!("an answer about graphs: {error}")))
+    answer.await?.map_err(|error| Problem::failed(format!("unexpected reply from the graph poller: {error}")))
 }
 
 /// A number of a path.

@@ -42,7 +42,7 @@ pub enum LiveEvent {
 pub async fn watch(State(web): State<Arc<Web>>, who: Who) -> Result<Response, Problem> {
     who.need(Permission::CallsRead)?;
     let watching = Watching::begin(&web, who.id(), who.masked(), who.viewer.graphs.clone());
-    let watching = watching.ok_or_else(|| Problem::new(Kind::Busy, "Too many watch already.").retry_after(30))?;
+    let watching = watching.ok_or_else(|| Problem::new(Kind::Busy, "Too many viewers already.").retry_after(30))?;
     let seen = (watching, who, web, Instant::now());
     let frames = stream::unfold(seen, |(mut watching, who, web, mut looked)| async move {
         let frame = watching.next().await?;

@@ -133,7 +133,7 @@ fn provider<'a>(web: &'a Web, anyone: &Anyone) -> Result<&'a Provider, NotSigned
     let off = || NotSignedIn::new("off", Kind::NotFound, "Sign-in by an identity provider is not set up (web.oidc).");
     let provider = web.oidc.as_ref().ok_or_else(off)?;
     if !anyone.caller.private {
-        let text = "Sign in by https, or on the machine itself: here anybody on the way could take your session.";
+        let text = "Sign in by https, or on the server itself: over http others could take your session.";
         return Err(NotSignedIn::new("not-private", Kind::Forbidden, text));
     }
     Ok(provider)

@@ -298,5 +298,5 @@ fn fill(buckets: &Buckets, span: (i64, i64), segments: &[SegmentInfo], losses: &
 /// Reads a time of a body: RFC 3339 with an offset.
 pub fn time(name: &str, text: &str) -> Result<i64, Problem> {
     let read = parse_span(text).map(|span| span.0);
-    read.ok_or_else(|| Problem::parameter(name, "That is no time: write 2026-11-20T10:00:00Z."))
+    read.ok_or_else(|| Problem::parameter(name, "Not a time: write 2026-11-20T10:00:00Z."))
 }

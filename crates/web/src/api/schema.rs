@@ -251,7 +251,7 @@ pub struct Stream {
     pub expected: u64,
     /// expected - packets (RFC 3550 A.3).
     pub lost: i64,
-    /// Distinct packets that never came.
+    /// Distinct lost packets.
     pub missing: u64,
     /// Of these, packets of a fax (T.38) that later ones repeat, or whose parity restores them.
     pub recovered: u64,

@@ -107,7 +107,7 @@ impl Origin {
     /// Of a request over which a session may be opened.
     fn of(anyone: &Anyone) -> Result<Self, Problem> {
         if !anyone.caller.private {
-            let text = "Sign in by https, or on the machine itself: here anybody on the way could read your password. \
+            let text = "Sign in by https, or on the server itself: over http others could read your password. \
                         A proxy in front has to be named in web.trusted_proxies and to send X-Forwarded-Proto.";
             return Err(Problem::new(Kind::Forbidden, text));
         }
@@ -207,9 +207,8 @@ pub async fn sign_out(State(web): State<Arc<Web>>, anyone: Anyone) -> Result<Res
 }
 
 /// What somebody reads whose sign-out could not be written.
-const NOT_WRITTEN: &str = "You are signed out, and this browser has forgotten the session. But that could not be \
-                           written: tell an administrator, because a copy of the session would be good again after a \
-                           restart. The log of the program says what is wrong with the disk.";
+const NOT_WRITTEN: &str = "You are signed out, but the server could not save it: a copy of the session would be \
+    valid again after a restart. Ask an administrator; the program's log has the reason.";
 
 /// The token of a one-time link.
 #[derive(Deserialize, ToSchema)]

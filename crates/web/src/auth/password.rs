@@ -99,7 +99,7 @@ pub fn check_new(password: &str, name: &str) -> Result<(), Refusal> {
         return bad("a password is not the name with something beside it".to_owned());
     }
     if WORST.iter().any(|worst| lower == *worst || core == *worst) {
-        return bad("this is among the first passwords that are guessed".to_owned());
+        return bad("this password is too common".to_owned());
     }
     let mut different: Vec<char> = lower.chars().collect();
     different.sort_unstable();

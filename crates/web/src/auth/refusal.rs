@@ -10,7 +10,7 @@ pub enum Refusal {
     #[error("sign in first")]
     SignedOut,
     /// The same words for a name that does not exist, a wrong password and a user that is locked.
-    #[error("this name and password do not belong together")]
+    #[error("wrong user name or password")]
     WrongPassword,
     /// Too many attempts from this address.
     #[error("too many attempts: wait {retry_after_s} s")]
@@ -25,7 +25,7 @@ pub enum Refusal {
         retry_after_s: u64,
     },
     /// As many passwords are being checked as may be at a time.
-    #[error("too much is under way: try again in a moment")]
+    #[error("the server is busy: try again in a moment")]
     Busy,
     /// Signed in, but not allowed.
     #[error("{0}")]

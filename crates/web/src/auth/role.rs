@@ -92,7 +92,7 @@ pub enum Permission {
     GraphsManage,
     /// See alerts, rules, silences and channels.
     AlertsRead,
-    /// Acknowledge alerts, keep them back for a time.
+    /// Acknowledge alerts, silence them for a time.
     AlertsOperate,
     /// Try out channels, have rules read again.
     AlertsManage,

@@ -146,7 +146,7 @@ impl Desk {
             };
             let before = find_by_id(t, user)?;
             if before.disabled {
-                return Err(Refusal::Forbidden("an administrator locked you".to_owned()));
+                return Err(Refusal::Forbidden("your account is locked".to_owned()));
             }
             if before.role != claimed.role {
                 t.execute("DELETE FROM sessions WHERE user = ?1", [user])?;

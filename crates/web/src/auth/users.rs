@@ -288,7 +288,7 @@ fn keep_an_administrator(c: &Connection, before: &User) -> Result<(), Refusal> {
     // Links that are over are removed now and then, so that a link which is there is taken for one that holds.
     let left = if before.has_password || before.oidc { has_administrator(c, 0)? } else { administrators(c)? > 0 };
     if !left {
-        return Err(Refusal::Conflict("there must be an administrator left: make another first".to_owned()));
+        return Err(Refusal::Conflict("the last administrator cannot be removed: create another first".to_owned()));
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ pub struct LiveAlerts {
     pub serving: bool,
     /// Another number when anything but a value has changed: what lists alerts asks again then.
     pub revision: u64,
-    /// Alerts that are open and not kept back.
+    /// Alerts that are open and not suppressed.
     pub open: u64,
     /// Of these, those that are critical.
     pub critical: u64,
@@ -46,7 +46,11 @@ impl LiveAlerts {
         let AlertSummary { revision, open, critical, warning, info, .. } = summary;
         let mut attention: Vec<Attention> = summary.rules_critical.iter().map(of_rule).collect();
         if let Some(fault) = &summary.fault {
-            let text = format!("Nobody is told of alerts, as their log cannot be written: {}.", paths::named(fault));
+            let text = format!(
+                "No alert notifications are sent, because the alert log cannot be written: \
+                {}.",
+                paths::named(fault)
+            );
             attention.insert(0, Attention::new("alerts", text, "/alerts"));
         }
         LiveAlerts { serving: true, revision, open, critical, warning, info, attention }

@@ -97,7 +97,7 @@ fn bad_calls(recent: Counts, usual: Counts) -> Option<Attention> {
         return None;
     }
     let text = format!(
-        "{:.0} % of the calls of the last {RECENT_MINUTES} minutes went wrong; before it was {:.0} %.",
+        "{:.0} % of the calls of the last {RECENT_MINUTES} minutes had a problem; before it was {:.0} %.",
         now * 100.0,
         then * 100.0
     );
@@ -133,7 +133,7 @@ fn retention(rule: &RetentionInfo) -> Option<Attention> {
         return None;
     }
     let text = format!(
-        "{} packets will be kept for {days:.1} days as traffic is now; the rule says {wanted:.0}.",
+        "{} packets will be kept for {days:.1} days at the current rate; the rule is {wanted:.0} days.",
         rule.class.to_uppercase()
     );
     Some(Attention::new("retention", text, "/packets"))
@@ -185,7 +185,7 @@ mod tests {
             ..RetentionInfo::default()
         };
         let told = retention(&rule).unwrap();
-        assert_eq!(told.text, "RTP packets will be kept for 3.2 days as traffic is now; the rule says 14.");
+        assert_eq!(told.text, "RTP packets will be kept for 3.2 days at the current rate; the rule is 14 days.");
         assert!(retention(&RetentionInfo { days_estimated: Some(15.0), ..rule }).is_none());
     }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// Alerts of a data folder: what is one, who is told, what is kept back.
+/// Alerts of a data folder: what is one, who is notified, what is suppressed.
 pub trait Alerting: Send + Sync {
     /// Whether somebody looks after alerts.
     fn serves(&self) -> bool;
@@ -27,7 +27,7 @@ pub struct AlertSummary {
     /// Another number when anything but a value has changed. That of all alerts grows, and begins anew with the program
     /// that looks after them.
     pub revision: u64,
-    /// Alerts that are open and not kept back.
+    /// Alerts that are open and not suppressed.
     pub open: u64,
     /// Of these, those that are critical.
     pub critical: u64,
@@ -35,11 +35,11 @@ pub struct AlertSummary {
     pub warning: u64,
     /// Those that are for information.
     pub info: u64,
-    /// Those that somebody takes care of.
+    /// Acknowledged ones.
     pub acknowledged: u64,
-    /// Alerts that are open, and that something keeps back now.
+    /// Alerts that are open, and that something suppresses now.
     pub kept_back: u64,
-    /// What is bad and no alert: not for long enough, or kept back before it was one.
+    /// Pending: not for long enough, or suppressed before it fired.
     pub pending: u64,
     /// Rules.
     pub rules: u64,
@@ -80,7 +80,7 @@ pub struct Alert {
     /// How its subject stands now: `firing`, `clearing` (good again, not for long enough), `suppressed`, ..; null where
     /// that is not known.
     pub standing: Option<String>,
-    /// What keeps it back now: `maintenance`, `dependency`, `time of the week`.
+    /// What suppresses it now: `maintenance`, `dependency`, `time of the week`.
     pub kept_back_by: Option<String>,
     /// What it is of: an interface, a group of rows.
     pub subject: Option<String>,
@@ -124,7 +124,7 @@ pub struct Alert {
     pub routes: Vec<String>,
     /// Those in which it was told.
     pub told: Vec<String>,
-    /// Who takes care of it; null if nobody does.
+    /// Who acknowledged it; null if nobody did.
     pub acknowledged: Option<AlertTaken>,
 }
 
@@ -141,7 +141,7 @@ pub struct AlertCalls {
     pub over_s: i64,
 }
 
-/// Somebody takes care of an alert.
+/// A user acknowledged an alert.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AlertTaken {
     /// Who.
@@ -157,9 +157,9 @@ pub struct AlertTaken {
 pub struct Alerts {
     /// How many there are in all.
     pub total: u64,
-    /// Those that are open: critical ones first, the newest of each first. Those that are over: the last first.
+    /// Those that are open: critical ones first, the newest of each first. Resolved ones: the last first.
     pub alerts: Vec<Alert>,
-    /// What is bad and no alert yet, or kept back before it was one.
+    /// Pending, or suppressed before it fired.
     pub pending: u64,
 }
 
@@ -171,9 +171,9 @@ pub struct AlertFull {
     pub alert: Alert,
     /// What happened to it, the oldest first; of a long course the first and the last steps.
     pub course: Vec<AlertStep>,
-    /// Silences that keep it back now.
+    /// Silences that suppress it now.
     pub silences: Vec<AlertSilence>,
-    /// Maintenance windows of the rules that keep it back now.
+    /// Maintenance windows of the rules that suppress it now.
     pub windows: Vec<AlertWindow>,
 }
 
@@ -188,11 +188,11 @@ pub struct AlertStep {
     pub what: String,
     /// How it stands from then on.
     pub state: Option<String>,
-    /// What keeps it back: `maintenance`, `dependency`, `time of the week`.
+    /// What suppresses it: `maintenance`, `dependency`, `time of the week`.
     pub kept_back_by: Option<String>,
     /// What was judged.
     pub value: Option<f64>,
-    /// Who took care of it.
+    /// Who acknowledged it.
     pub by: Option<String>,
     /// The message that was sent.
     pub message: Option<String>,
@@ -210,7 +210,7 @@ pub struct AlertStep {
     pub why: Option<String>,
 }
 
-/// What is bad and no alert.
+/// Pending and suppressed before firing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AlertPending {
     /// The rule.
@@ -221,9 +221,9 @@ pub struct AlertPending {
     pub subject: String,
     /// The device that it is at; null where it is at none.
     pub device: Option<String>,
-    /// `pending`: not for long enough; `suppressed`: something keeps it back.
+    /// `pending`: not for long enough; `suppressed`: something suppresses it.
     pub standing: String,
-    /// What keeps it back: `maintenance`, `dependency`, `time of the week`.
+    /// What suppresses it: `maintenance`, `dependency`, `time of the week`.
     pub kept_back_by: Option<String>,
     /// Since when.
     #[serde(serialize_with = "as_second")]
@@ -246,7 +246,7 @@ pub struct AlertsPending {
     pub pending: Vec<AlertPending>,
 }
 
-/// Alerts that somebody keeps back.
+/// Alerts that a user silences.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AlertSilence {
     /// Its identifier, a UUID.
@@ -291,7 +291,7 @@ pub struct AlertWindow {
     pub holds: bool,
 }
 
-/// What is kept back.
+/// Silences and maintenance windows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AlertSilences {
     /// By people, for a time.
@@ -321,7 +321,7 @@ pub struct AlertRule {
     pub subjects: u64,
     /// Alerts of it that are open.
     pub alerts: u64,
-    /// What is bad and no alert.
+    /// Pending and suppressed before firing.
     pub pending: u64,
     /// Rules whose alerts stand for its own.
     pub depends: Vec<String>,
@@ -359,7 +359,7 @@ pub struct AlertSubject {
     pub device: Option<String>,
     /// `ok`, `pending`, `firing`, `clearing`, `suppressed`, `unknown`.
     pub standing: String,
-    /// What keeps it back.
+    /// What suppresses it.
     pub kept_back_by: Option<String>,
     /// Since when.
     #[serde(serialize_with = "as_second")]

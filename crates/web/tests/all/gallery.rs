@@ -63,7 +63,7 @@ impl Gallery {
         let all: Vec<Value> = serde_json::from_str(ANSWERS).unwrap();
         if question["do"] == "realtime" {
             if question["graph"] == 97 {
-                return Err(refused(Cause::Busy, "at most 256 data sources are read in real time at once"));
+                return Err(refused(Cause::Busy, "at most 256 data sources can be read in real time at once"));
             }
             let is_of =
                 |one: &&Value| one["question"]["do"] == "pictures" && one["question"]["scope"] == question["scope"];
@@ -95,7 +95,7 @@ impl Gallery {
 
     fn order(&self, by: &str, order: &Value) -> Result<(), Refusal> {
         if order["name"] == "taken" {
-            return Err(refused(Cause::Wrong, "a device 'taken' is there already"));
+            return Err(refused(Cause::Wrong, "a device 'taken' exists already"));
         }
         self.orders.lock().unwrap().push((by.to_owned(), order.clone()));
         Ok(())

@@ -341,7 +341,7 @@ fn administrators_say_who_sees_what_and_each_change_is_written_down() {
     let told: Vec<(&str, &str)> =
         log.map(|entry| (entry["object"].as_str().unwrap(), entry["outcome"].as_str().unwrap())).collect();
     for object in [
-        "role viewer: nothing is seen where no rule speaks",
+        "role viewer: default nothing",
         "role viewer: allow device-name edge-2",
         "user viewer: deny graph-title *Gi0/2*",
         "role viewer: deny device-name edge-2 is removed",

@@ -90,7 +90,7 @@ impl Alerting for Sentry {
 
     fn ask(&self, order: &Value) -> Result<Value, SourceError> {
         if !self.serves() {
-            return refused(Trouble::NotFound, "No job of alerts serves here.");
+            return refused(Trouble::NotFound, "The alert job is not running.");
         }
         self.asked.lock().unwrap().push(order.clone());
         if self.of_some.load(Ordering::SeqCst) {

@@ -128,7 +128,7 @@ fn difference(n: i64, is_bill: bool) -> ChargeDifference {
 impl Charging for Till {
     fn order(&self, order: &Value) -> Result<Value, SourceError> {
         if self.absent.load(Ordering::SeqCst) {
-            return Err(SourceError::new(Trouble::NotFound, "No charging node serves here."));
+            return Err(SourceError::new(Trouble::NotFound, "The charging node is not running."));
         }
         self.orders.lock().unwrap().push(order.clone());
         Ok(match order["do"].as_str().unwrap() {

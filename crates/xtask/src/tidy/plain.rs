@@ -49,8 +49,71 @@ const DOCUMENTS: &[Phrase] = &[
     Phrase("those whom", "the name of the role: users, clients, owners"),
     Phrase("strangers", "unknown senders, or untrusted input"),
 ];
+/// Banned in what people read in the pages and of the command line: strings, the text of elements and the help of commands.
+/// Comments may say them.
+const STRINGS: &[Phrase] = &[
+    Phrase("take care of", "acknowledge"),
+    Phrase("takes care of", "acknowledges"),
+    Phrase("taken care of", "acknowledged"),
+    Phrase("take care", "acknowledge"),
+    Phrase("keep back", "silence"),
+    Phrase("keeps back", "silences"),
+    Phrase("kept back", "suppressed"),
+    Phrase("keep alerts back", "silence alerts"),
+    Phrase("keeps alerts back", "silences alerts"),
+    Phrase("alerts that are over", "alert history"),
+    Phrase("calls that are over", "ended calls"),
+    Phrase("told by route", "notified"),
+    Phrase("judged last", "last value"),
+    Phrase("stand for it", "depends on"),
+    Phrase("read them again", "reload"),
+    Phrase("came of it", "result"),
+    Phrase("comes of it", "result"),
+    Phrase("calls pass the filter", "calls match"),
+    Phrase("that is all.", "end of list"),
+    Phrase("in the mean", "average"),
+    Phrase("never came", "lost"),
+    Phrase("in runs of", "in bursts of"),
+    Phrase("came unevenly", "arrived unevenly"),
+    Phrase("on its way", "network path"),
+    Phrase("on their way", "in flight"),
+    Phrase("the call's minutes", "during the call"),
+    Phrase("by themselves as soon as", "when"),
+    Phrase("calls up", "active calls"),
+    Phrase("calls begin", "new calls per second"),
+    Phrase("packets that are missing", "lost packets"),
+    Phrase("given up at", "expires at"),
+    Phrase("look again", "refresh"),
+    Phrase("as it holds", "current"),
+    Phrase("holds from now on", "replaces it at once"),
+    Phrase("nobody can know", "say what is not modelled"),
+    Phrase("wire against bill", "reconciliation"),
+    Phrase("one graph of these", "combine these graphs"),
+    Phrase("do not poll", "pause polling"),
+    Phrase("up while it answers", "up/down check"),
+    Phrase("say how it is told", "set"),
+    Phrase("bring a plan", "load a tariff plan"),
+    Phrase("nobody runs", "is not running"),
+    Phrase("nobody looks after", "is not running, or is off"),
+    Phrase("serves here", "is running"),
+    Phrase("has the whole of it", "see"),
+    Phrase("an answer about", "unexpected reply from"),
+    Phrase("because the operator says so", "by hand"),
+    Phrase("those who wonder", "reason"),
+    Phrase("how they become one", "aggregation"),
+    Phrase("behind whom", "upstream devices, or dependencies"),
+    Phrase("up and down by turns", "flapping"),
+    Phrase("let us in", "accept the credential"),
+    Phrase("lets us in", "accepts the credential"),
+    Phrase("how it goes", "status"),
+    Phrase("is called so", "matches"),
+    Phrase("under way", "running"),
+    Phrase("whoever", "anyone who, or the name of the role"),
+];
 /// Documents that a command or a test makes from other text, and those that quote what was written long ago.
 const NOT_WRITTEN: &[&str] = &["docs/accuracy.md", "docs/damage.md", "CHANGELOG.md", "ARCHITECTURE.md", "STYLE.md"];
+/// Where commands are, whose doc comments are their help.
+const HELP: &str = "crates/trunkline/src/command";
 /// What follows is made from the configuration's sections.
 const MADE_FROM_HERE: &str = "<!-- from here:";
 /// A line before the end of a paragraph that could take the next word and stay this short was wrapped twice.
@@ -71,7 +134,27 @@ pub fn check(text: &Text, findings: &mut Vec<Finding>) {
     } else if is_source(&text.path) {
         let product: Vec<(usize, &str)> = lines(text).take_while(|(_, line)| line.trim() != "#[cfg(test)]").collect();
         find(&text.path, &product, EVERYWHERE, findings);
+        if !is_test(&text.path) {
+            let help = text.path.starts_with(HELP);
+            let strings: Vec<(usize, &str)> = product.into_iter().filter(|(_, line)| is_read(line, help)).collect();
+            find(&text.path, &strings, STRINGS, findings);
+        }
     }
+}
+
+/// Tests of pages, and Rust modules of tests, hold what is not shown to anybody.
+fn is_test(path: &str) -> bool {
+    path.contains(".test.")
+        || path.contains("/tests")
+        || path.contains("/schema.ts")
+        || path.starts_with("crates/xtask/")
+}
+
+/// Whether people who use the program read of a line: it is no comment. Where clap makes help of doc comments, they do.
+fn is_read(line: &str, is_help: bool) -> bool {
+    let line = line.trim_start();
+    (is_help && line.starts_with("/// "))
+        || !(line.starts_with("//") || line.starts_with("/*") || line.starts_with("* "))
 }
 
 /// A document for people who use or change the program. Of a decision only the title is checked, since its body stays
@@ -200,6 +283,16 @@ mod tests {
         let code = "/// Is in its own\n/// right.\nfn a() {\n    f(\"How \\\n        it is: bad\");\n}\n#[cfg(test)]\n// thereof\n";
         assert_eq!(found("crates/alert/src/a.rs", code), ["4: how it is:", "1: in its own right"]);
         assert_eq!(found("crates/alert/tests/all/a.rs", code), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_riddle_that_people_read_is_found_and_comments_may_have_it() {
+        let page = "// What is kept back.\n/** Who takes care of it. */\n<button>\n  Keep\n  back\n</button>\nx(\"As it holds\");\n";
+        assert_eq!(found("ui/src/pages/a.tsx", page), ["4: keep back", "7: as it holds"]);
+        assert_eq!(found("ui/src/pages/a.test.ts", page), Vec::<String>::new());
+        let code = "/// Nobody runs graphs there\nfn a() {\n    f(\"{} never \\\n        came\");\n}\n";
+        assert_eq!(found("crates/calls/src/a.rs", code), ["3: never came"]);
+        assert_eq!(found("crates/trunkline/src/command/a.rs", code), ["3: never came", "1: nobody runs"]);
     }
 
     #[test]

@@ -48,11 +48,11 @@ export function Asked(props: { search: Partial<Search>; setSearch: SetSearch; st
     </select>
   );
   return (
-    <div class="row alerts-ask" role="group" aria-label="Which alerts">
-      {field("q", "Words")}
+    <div class="row alerts-ask" role="group" aria-label="Filter the alerts">
+      {field("q", "Search")}
       {choice("severity", "Severity", "any severity", [["critical", "critical"], ["warning", "warning"], ["info", "info"]])}
-      <Show when={props.states}>{choice("state", "State", "any state", [["firing", "bad"], ["firing again", "bad again"], ["suppressed", "kept back"], ["unknown", "unknown"]])}</Show>
-      {choice("taken", "Taken care of", "taken care of or not", [["no", "nobody has it"], ["yes", "somebody has it"]])}
+      <Show when={props.states}>{choice("state", "State", "any state", [["firing", "firing"], ["firing again", "firing again"], ["suppressed", "suppressed"], ["unknown", "no data"]])}</Show>
+      {choice("taken", "Acknowledged", "acknowledged or not", [["no", "not acknowledged"], ["yes", "acknowledged"]])}
       {field("rule", "Rule")}
       {field("device", "Device")}
     </div>
@@ -66,7 +66,7 @@ export function Pages(props: { search: Partial<Search>; setSearch: SetSearch; to
     <Show when={last() > 0}>
       <div class="row" role="group" aria-label="Pages">
         <button class="button" disabled={page(props.search) === 0} onClick={() => go(page(props.search) - 1)}>
-          Before
+          Previous
         </button>
         <span class="num">
           {whole(page(props.search) + 1)} of {whole(last() + 1)}

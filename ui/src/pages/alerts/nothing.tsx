@@ -39,7 +39,7 @@ export function WithAlerts(props: { status: AlertStatus; children: JSX.Element }
       <Show
         when={!props.status.trouble}
         fallback={
-          <Empty icon="bad" title="Alerts cannot be asked for">
+          <Empty icon="bad" title="The alert job did not answer">
             <p>{props.status.trouble}</p>
           </Empty>
         }
@@ -54,9 +54,9 @@ export function WithAlerts(props: { status: AlertStatus; children: JSX.Element }
 
 function Off(): JSX.Element {
   return (
-    <Empty icon="alerts" title="Nobody looks after alerts here">
+    <Empty icon="alerts" title="Alerting is off">
       <p>
-        <code>[alert] enabled = true</code> in the configuration lets <code>trunkline run</code> or <code>trunkline graph serve</code> look at rules. They stand in files <code>alert/rules/*.toml</code> of the data folder of these pages.
+        <code>[alert] enabled = true</code> in the configuration turns it on for <code>trunkline run</code> and <code>trunkline graph serve</code>. Rules are the files <code>alert/rules/*.toml</code> in the data folder.
       </p>
     </Empty>
   );
@@ -65,14 +65,14 @@ function Off(): JSX.Element {
 function NoRules(): JSX.Element {
   return (
     <div class="alerts">
-      <Empty icon="alerts" title="There are no rules yet">
+      <Empty icon="alerts" title="No rules yet">
         <p>
-          Write this into <code>alert/rules/noc.toml</code> of the data folder, look at it with <code>trunkline alert check</code>, then <code>trunkline alert reload</code>. <code>docs/manual/alerts.md</code> has all that a rule can say.
+          Save this as <code>alert/rules/noc.toml</code> in the data folder, run <code>trunkline alert check</code>, then <code>trunkline alert reload</code>. For all options of a rule see <code>docs/manual/alerts.md</code>.
         </p>
       </Empty>
-      <section class="panel" aria-label="An example of rules">
+      <section class="panel" aria-label="Example rules">
         <header>
-          <h2>An example</h2>
+          <h2>Example</h2>
           <CopyButton text={() => EXAMPLE} what="Copy the example">
             Copy
           </CopyButton>

@@ -32,10 +32,10 @@ export function AlertsOfDevice(props: { device: string }): JSX.Element {
       <section class="panel" aria-label="Alerts of the device">
         <header>
           <h2>Alerts</h2>
-          <A href={all()}>{known(list)!.total > SHOWN ? `all ${known(list)!.total}` : "all of them"}</A>
+          <A href={all()}>{known(list)!.total > SHOWN ? `all ${known(list)!.total}` : "all alerts"}</A>
           <Show when={mayKeepBack()}>
             <button class="button" onClick={() => setSilencing(true)}>
-              Keep back …
+              Silence …
             </button>
           </Show>
         </header>
@@ -47,7 +47,7 @@ export function AlertsOfDevice(props: { device: string }): JSX.Element {
                 <A href={`/alerts/${alert.id}`}>{alert.title}</A>
                 <span class="muted">
                   {standing(alert.standing ?? alert.state, alert.kept_back_by)}, since <Time at={alert.began} shape="short" />
-                  {alert.acknowledged ? `, taken by ${alert.acknowledged.by}` : ""}
+                  {alert.acknowledged ? `, acknowledged by ${alert.acknowledged.by}` : ""}
                 </span>
               </li>
             )}

@@ -13,13 +13,13 @@ const all = [pending("access-1", "suppressed"), pending("access-2", "suppressed"
 
 test("head and lists count the same: what is kept back is that, an alert before or not", () => {
   expect(countsOf(summary(), { total: 3, pending: all })).toEqual({ open: 3, kept: 4, coming: 1 });
-  expect(aboutAlerts(summary(), { total: 3, pending: all })).toBe("3 open (3 critical), 4 kept back, 1 may come");
-  expect(aboutAlerts(summary({ acknowledged: 1, kept_back: 0, pending: 0 }), { total: 0, pending: [] })).toBe("3 open (3 critical, 1 taken care of)");
+  expect(aboutAlerts(summary(), { total: 3, pending: all })).toBe("3 open (3 critical), 4 suppressed, 1 pending");
+  expect(aboutAlerts(summary({ acknowledged: 1, kept_back: 0, pending: 0 }), { total: 0, pending: [] })).toBe("3 open (3 critical, 1 acknowledged)");
   expect(parted(all).coming.map((one) => one.subject)).toEqual(["access-3"]);
 });
 
 test("where more are pending than are listed, nobody says how they part", () => {
-  expect(aboutAlerts(summary({ pending: 700 }), { total: 700, pending: all })).toBe("3 open (3 critical), 702 kept back or may come");
+  expect(aboutAlerts(summary({ pending: 700 }), { total: 700, pending: all })).toBe("3 open (3 critical), 702 suppressed or pending");
   expect(aboutAlerts(summary({ open: 0, critical: 0, kept_back: 0, pending: 0 }), undefined)).toBe("0 open");
 });
 

@@ -51,9 +51,9 @@ export function countsOf(summary: NonNullable<AlertStatus["summary"]>, pending: 
 /** "3 open (2 critical, 1 taken care of), 4 kept back, 1 may come" */
 export function aboutAlerts(summary: NonNullable<AlertStatus["summary"]>, pending: AlertsPending | undefined): string {
   const { open, kept, coming } = countsOf(summary, pending);
-  const those = [summary.critical > 0 ? `${whole(summary.critical)} critical` : "", summary.acknowledged > 0 ? `${whole(summary.acknowledged)} taken care of` : ""].filter(Boolean).join(", ");
+  const those = [summary.critical > 0 ? `${whole(summary.critical)} critical` : "", summary.acknowledged > 0 ? `${whole(summary.acknowledged)} acknowledged` : ""].filter(Boolean).join(", ");
   const rest = summary.kept_back + summary.pending;
-  const behind = kept === undefined || coming === undefined ? [rest > 0 ? `${whole(rest)} kept back or may come` : ""] : [kept > 0 ? `${whole(kept)} kept back` : "", coming > 0 ? `${whole(coming)} may come` : ""];
+  const behind = kept === undefined || coming === undefined ? [rest > 0 ? `${whole(rest)} suppressed or pending` : ""] : [kept > 0 ? `${whole(kept)} suppressed` : "", coming > 0 ? `${whole(coming)} pending` : ""];
   return [`${of(open, "open", "open")}${those && ` (${those})`}`, ...behind].filter(Boolean).join(", ");
 }
 

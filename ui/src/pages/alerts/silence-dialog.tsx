@@ -40,7 +40,7 @@ export function SilenceDialog(props: SilenceProps): JSX.Element {
     setBusy(true);
     try {
       await post<AlertSilence>("/alerts/silences", { when, for_s: Number(text("for")), why: text("why") || undefined });
-      toast(`Kept back: ${when.join(" and ")}`);
+      toast(`Silenced: ${when.join(" and ")}`);
       props.done?.();
       props.close();
     } catch (problem) {
@@ -49,13 +49,13 @@ export function SilenceDialog(props: SilenceProps): JSX.Element {
     setBusy(false);
   };
   return (
-    <Dialog title="Keep alerts back" close={props.close}>
+    <Dialog title="Silence alerts" close={props.close}>
       <form class="stack" onSubmit={(event) => void save(event)}>
         <label class="field">
-          <span>Which</span>
+          <span>Alerts</span>
           <select class="input" value={scope()} onChange={(event) => setScope(event.currentTarget.value)}>
             <For each={choices()}>{(choice, at) => <option value={String(at())}>{choice.name}</option>}</For>
-            <option value={OWN}>What these tests say …</option>
+            <option value={OWN}>Alerts that match these tests …</option>
           </select>
         </label>
         <Show
@@ -75,12 +75,12 @@ export function SilenceDialog(props: SilenceProps): JSX.Element {
         >
           <label class="field">
             <span>
-              Tests that all hold, one a line: <code>device = edge-*</code>, <code>severity != critical</code>
+              Tests, one per line; an alert must match all of them: <code>device = edge-*</code>, <code>severity != critical</code>
             </span>
             <textarea class="input mono" name="tests" rows="3" required spellcheck={false} />
             <Show when={!seesAllGraphs()}>
               <span class="muted">
-                Some devices are hidden from you: one of the tests has to name one device that you see, as <code>device = core-1</code>.
+                Some devices are hidden from you: one test must name one device that you see, such as <code>device = core-1</code>.
               </span>
             </Show>
           </label>
@@ -98,7 +98,7 @@ export function SilenceDialog(props: SilenceProps): JSX.Element {
           </select>
         </label>
         <label class="field">
-          <span>Why, for those who wonder</span>
+          <span>Reason</span>
           <input class="input" name="why" maxlength="500" autocomplete="off" />
         </label>
         <Show when={error()}>
@@ -111,7 +111,7 @@ export function SilenceDialog(props: SilenceProps): JSX.Element {
             Cancel
           </button>
           <button class="button primary" disabled={busy()}>
-            Keep back
+            Silence
           </button>
         </footer>
       </form>

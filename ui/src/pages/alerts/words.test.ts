@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Alert } from "../../api/types";
-import { bound, callsLink, isOfDevice, standing, testsOf } from "./words";
+import { bound, callsLink, isOfDevice, outcomeText, standing, testsOf } from "./words";
 
 const alert = (more: Partial<Alert>): Alert => ({ rule: "up", device: null, subject: "all", labels: {}, calls: null, began: "2026-11-26T10:00:00Z", ended: null, ...more }) as Alert;
 
@@ -24,8 +24,9 @@ test("an alert leads to its calls, from what was counted first", () => {
   expect(Object.fromEntries(search)).toEqual({ from: "2026-11-26T09:55:00.000Z", to: "2026-11-26T10:30:00.000Z", filter: "(code>=500) and src:192.0.2.1" });
 });
 
-test("limits and states are words", () => {
+test("limits, states and outcomes are words", () => {
   expect(bound("more than 900000000")).toBe("more than 900,000,000");
   expect(bound(null)).toBe("");
-  expect(standing("suppressed", "dependency")).toBe("kept back: dependency");
+  expect(standing("suppressed", "dependency")).toBe("suppressed: dependency");
+  expect(["failed", "given up", "left in doubt", "delivered"].map(outcomeText)).toEqual(["failed, will retry", "failed", "unconfirmed, not sent again", "delivered"]);
 });

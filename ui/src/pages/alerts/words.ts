@@ -15,19 +15,14 @@ export const SEVERITIES: Record<string, { meaning: Meaning | "note"; icon: IconN
 /** How an alert or a subject stands, in words for people. */
 export function standing(state: string, keptBack?: string | null): string {
   switch (state) {
-    case "firing":
-    case "firing again":
-      return "bad";
     case "clearing":
-      return "good again, not for long enough yet";
-    case "pending":
-      return "bad, not for long enough yet";
+      return "clearing: good again, not for long enough";
     case "suppressed":
-      return keptBack ? `kept back: ${keptBack}` : "kept back";
+      return keptBack ? `suppressed: ${keptBack}` : "suppressed";
     case "unknown":
-      return "nothing is known of it now";
+      return "no data";
     case "resolved":
-      return "over";
+      return "resolved";
     default:
       return state;
   }
@@ -40,6 +35,8 @@ export const bound = (condition: string | null): string => (condition ?? "").rep
 export const figure = (value: number | null): string => amount(value, 1000, "");
 
 const OUTCOMES: Record<string, Meaning> = { delivered: "good", failed: "warn", "in doubt": "warn", "given up": "bad", "left in doubt": "bad" };
+const OUTCOME_TEXTS: Record<string, string> = { failed: "failed, will retry", "in doubt": "unconfirmed", "given up": "failed", "left in doubt": "unconfirmed, not sent again" };
+export const outcomeText = (outcome: string): string => OUTCOME_TEXTS[outcome] ?? outcome;
 export const meaningOfOutcome = (outcome: string): Meaning => OUTCOMES[outcome] ?? "none";
 
 /** Alerts that can be kept back, by tests that all hold. */
@@ -54,14 +51,14 @@ export function testsOf(alert: Alert): Choice[] {
   const index = alert.labels["index"];
   const one = alert.device ? [rule, `device = ${alert.device}`, ...(index ? [`index = ${index}`] : [])] : [rule, `subject = ${alert.subject ?? ""}`];
   return [
-    { name: "This one alone", tests: one },
+    { name: "This alert", tests: one },
     ...(alert.device ? [ofDevice(alert.device)] : []),
-    { name: `All of the rule ${alert.rule}`, tests: [rule] },
+    { name: `All alerts of the rule ${alert.rule}`, tests: [rule] },
   ].filter(({ tests }) => tests.every(isPlain));
 }
 
 /** What is of a device. */
-export const ofDevice = (device: string): Choice => ({ name: `All of the device ${device}`, tests: [`device = ${device}`] });
+export const ofDevice = (device: string): Choice => ({ name: `All alerts of the device ${device}`, tests: [`device = ${device}`] });
 
 /** Whether a test is about one device. */
 export const isOfDevice = (test: string): boolean => test.startsWith("device = ") && isPlain(test);

@@ -19,7 +19,7 @@ export function Figures(props: { cache: CacheState; now: CacheSnapshot }): JSX.E
           <dt>Memory</dt>
           <dd>{octets(props.now.used_octets)}</dd>
           <dd class="muted cache-small">
-            <Show when={props.now.used_octets !== null && props.now.limit_octets !== null} fallback="not told">
+            <Show when={props.now.used_octets !== null && props.now.limit_octets !== null} fallback="unknown">
               of {octets(props.now.limit_octets)}
               <Bar share={share()} />
             </Show>
@@ -28,9 +28,9 @@ export function Figures(props: { cache: CacheState; now: CacheSnapshot }): JSX.E
         <Figure
           name="Evicted"
           value={perSecond(rates()?.evicted_per_s)}
-          about={props.now.evicted_age_s === null ? `${whole(props.now.evicted_total)} since it began` : `unused for ${span(props.now.evicted_age_s)}`}
+          about={props.now.evicted_age_s === null ? `${whole(props.now.evicted_total)} since start` : `unused for ${span(props.now.evicted_age_s)}`}
         />
-        <Figure name="Connections" value={whole(props.now.connections)} about={`of ${whole(props.now.connections_max)} at most`} />
+        <Figure name="Connections" value={whole(props.now.connections)} about={`of ${whole(props.now.connections_max)} max`} />
         <Figure name="Traffic" value={rate(rates()?.sent_octets_per_s)} about={`sent; ${rate(rates()?.received_octets_per_s)} received`} />
       </dl>
     </section>

@@ -13,9 +13,9 @@ export function HotKeys(props: { now: CacheSnapshot }): JSX.Element {
     <section class="panel" aria-label="Hot keys">
       <header>
         <h2>Hot keys</h2>
-        <span class="muted">asked for most, of late; sampled</span>
+        <span class="muted">most requested keys recently, sampled</span>
       </header>
-      <Show when={props.now.hot_keys?.length} fallback={<p class="body muted">{props.now.hot_keys === null ? "Not told: memcached has no such list." : "No key is asked for more than others."}</p>}>
+      <Show when={props.now.hot_keys?.length} fallback={<p class="body muted">{props.now.hot_keys === null ? "Not available: memcached has no such list." : "No key is requested more than others."}</p>}>
         <div class="scroll" tabindex="0" role="group" aria-label="Table of hot keys">
           <table class="table">
             <thead>
@@ -55,14 +55,14 @@ export function SlowCommands(props: { now: CacheSnapshot }): JSX.Element {
         <h2>Slow commands</h2>
         <span class="muted">the newest first</span>
       </header>
-      <Show when={props.now.slow_commands?.length} fallback={<p class="body muted">{props.now.slow_commands === null ? "Not told: memcached has no such list." : "No command took long."}</p>}>
+      <Show when={props.now.slow_commands?.length} fallback={<p class="body muted">{props.now.slow_commands === null ? "Not available: memcached has no such list." : "No slow commands."}</p>}>
         <div class="scroll" tabindex="0" role="group" aria-label="Table of slow commands">
           <table class="table">
             <thead>
               <tr>
-                <th scope="col">At</th>
+                <th scope="col">Time</th>
                 <th scope="col" class="right">
-                  Took
+                  Duration
                 </th>
                 <th scope="col">Command</th>
                 <th scope="col" class="right">
@@ -81,7 +81,7 @@ export function SlowCommands(props: { now: CacheSnapshot }): JSX.Element {
                     <td>
                       <Time at={slow.unix_us / 1000} shape="clock" />
                     </td>
-                    <td class="right nowrap num" title={`${duration(slow.served_us / 1000)} of it not waiting for the client`}>
+                    <td class="right nowrap num" title={`${duration(slow.served_us / 1000)} without waiting for the client`}>
                       {duration(slow.took_us / 1000)}
                       <Show when={slow.waited}>
                         <span class="muted"> waiting for the client</span>

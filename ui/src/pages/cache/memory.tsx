@@ -14,7 +14,7 @@ export function Memory(props: { now: CacheSnapshot }): JSX.Element {
         <h2>Memory by kind</h2>
         <span class="muted">of {octets(props.now.limit_octets)}</span>
       </header>
-      <Show when={props.now.memory.length > 0} fallback={<p class="body muted">This server does not tell what its memory is for.</p>}>
+      <Show when={props.now.memory.length > 0} fallback={<p class="body muted">This server does not report memory by kind.</p>}>
         <ul class="cache-bars body">
           <For each={props.now.memory}>
             {(memory) => (
@@ -36,10 +36,10 @@ export function Memory(props: { now: CacheSnapshot }): JSX.Element {
 /** What was refused since it began, by what and why. */
 export function Refused(props: { now: CacheSnapshot }): JSX.Element {
   return (
-    <section class="panel" aria-label="Refused">
+    <section class="panel" aria-label="Rejected">
       <header>
-        <h2>Refused</h2>
-        <span class="muted">since it began</span>
+        <h2>Rejected</h2>
+        <span class="muted">since start</span>
       </header>
       <Show
         when={props.now.refused.length > 0}
@@ -48,7 +48,7 @@ export function Refused(props: { now: CacheSnapshot }): JSX.Element {
             <span class="good-ink">
               <Icon name="good" />
             </span>
-            Nothing was refused.
+            Nothing was rejected.
           </p>
         }
       >

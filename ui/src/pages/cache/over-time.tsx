@@ -22,7 +22,7 @@ const PICTURES: Picture<CacheMoment>[] = [
     top: 1,
   },
   {
-    title: "Items that go",
+    title: "Evicted and expired items",
     lines: [
       { name: "evicted", color: "--c-2", of: (m) => m.evicted_per_s },
       { name: "expired", color: "--c-6", dash: [6, 3], of: (m) => m.expired_per_s },
@@ -44,14 +44,14 @@ export function OverTime(props: { hour: CacheHistory | undefined }): JSX.Element
     return [Math.max(last - HOUR_MS, Math.min(times()[0] ?? last, last - LEAST_MS)), last];
   });
   return (
-    <section class="panel" aria-label="The last hour">
+    <section class="panel" aria-label="Last hour">
       <header>
-        <h2>The last hour</h2>
-        <span class="muted">means of {props.hour?.every_s ?? 10} s</span>
+        <h2>Last hour</h2>
+        <span class="muted">averages of {props.hour?.every_s ?? 10} s</span>
       </header>
       <Show
         when={times().length > 1}
-        fallback={<p class="body muted">It is drawn here from the second look on: in some {props.hour?.every_s ?? 10} seconds. It is kept in memory, and begins anew when these pages are started.</p>}
+        fallback={<p class="body muted">The graphs start at the second sample, in about {props.hour?.every_s ?? 10} seconds. They are kept in memory and start again when the web server restarts.</p>}
       >
         <Pictures pictures={PICTURES} moments={moments()} times={times()} span={span()} columns={3} />
       </Show>

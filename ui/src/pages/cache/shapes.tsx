@@ -7,8 +7,8 @@ import { ageName, sizeName, worthShowing } from "./words";
 export function Shapes(props: { now: CacheSnapshot }): JSX.Element {
   return (
     <div class="cache-columns">
-      <Shape title="Items by age" about="since they were stored" bars={props.now.ages} name={ageName} />
-      <Shape title="Items by size" about="what an item takes" bars={props.now.sizes} name={sizeName} />
+      <Shape title="Items by age" about="time since they were stored" bars={props.now.ages} name={ageName} />
+      <Shape title="Items by size" about="memory per item" bars={props.now.sizes} name={sizeName} />
     </div>
   );
 }
@@ -24,7 +24,7 @@ function Shape(props: { title: string; about: string; bars: CacheBar[] | null; n
       </header>
       <Show
         when={bars().length > 0}
-        fallback={<p class="body muted">{props.bars === null ? "Not told: this server does not say it, or has not yet met all its items once." : "There are no items."}</p>}
+        fallback={<p class="body muted">{props.bars === null ? "Not available: this server does not report it, or has not scanned all items yet." : "No items."}</p>}
       >
         <ul class="cache-bars body">
           <For each={bars()}>

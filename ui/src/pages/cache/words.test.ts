@@ -16,7 +16,7 @@ test("ranges are said with their units", () => {
   const bars = [{ up_to: 64 }, { up_to: 1024 }, { up_to: null }];
   expect([0, 1, 2].map((at) => sizeName(bars, at))).toEqual(["up to 64 B", "64 B to 1.0 KiB", "over 1.0 KiB"]);
   expect(ageName(bars, 0)).toBe("up to 64 s");
-  expect(kindName("buffers")).toBe("Buffers of connections");
+  expect(kindName("buffers")).toBe("Connection buffers");
   expect(kindName("new")).toBe("new");
 });
 

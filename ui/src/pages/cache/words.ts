@@ -3,7 +3,7 @@
 import { NONE, octets, short } from "../../format";
 import { span } from "../../time";
 
-/** "12 k/s", "0.5/s"; what is not told is a dash. */
+/** "12 k/s", "0.5/s"; what is unknown is a dash. */
 export const perSecond = (rate: number | null | undefined): string => (rate === null || rate === undefined ? NONE : `${short(rate < 10 ? Math.round(rate * 10) / 10 : Math.round(rate))}/s`);
 
 /** The name after or before one, round and round; undefined where there is none. */
@@ -16,8 +16,8 @@ export function nextOf(names: string[], now: string | undefined, by: number): st
 const KINDS: Record<string, string> = {
   items: "Items",
   "large-values": "Large values",
-  table: "Table of keys",
-  buffers: "Buffers of connections",
+  table: "Key table",
+  buffers: "Connection buffers",
 };
 
 export const kindName = (kind: string): string => KINDS[kind] ?? kind;

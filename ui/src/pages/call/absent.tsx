@@ -20,22 +20,22 @@ export function Absent(props: { id: string }): JSX.Element {
   const why = (): string => {
     const kept = oldest.state === "ready" ? oldest() : undefined;
     const at = timeOfId(props.id);
-    if (oldest.state === "ready" && !kept) return "No call is kept here at all yet.";
+    if (oldest.state === "ready" && !kept) return "No calls are stored yet.";
     if (at !== undefined && kept && at < ms(kept.start)) {
-      return `Its identifier says that it began at ${full(at)}. The oldest call that is kept began at ${full(ms(kept.start))}: retention has removed it.`;
+      return `The call started at ${full(at)}, by its identifier. The oldest stored call started at ${full(ms(kept.start))}: retention has deleted it.`;
     }
-    if (at !== undefined) return `Its identifier says that it began at ${full(at)}, but there is none of that name. Perhaps another Trunkline captured it.`;
-    return "Neither the beginning of an identifier nor a whole Call-ID is like this. Call-IDs are asked for letter by letter.";
+    if (at !== undefined) return `The call started at ${full(at)}, by its identifier, but it is not stored here. Perhaps another Trunkline captured it.`;
+    return "No identifier starts with this, and no Call-ID is exactly this. Call-IDs are case-sensitive.";
   };
   return (
-    <Empty icon="search" title="There is no such call">
+    <Empty icon="search" title="Call not found">
       <div class="stack">
         <p>
           <code>{props.id}</code>
         </p>
         <p>{why()}</p>
         <p>
-          <A href={`/calls?${new URLSearchParams({ filter: `callid:"${props.id.replace(/[\\"]/g, "\\$&")}*"`, from: "now-30d" }).toString()}`}>Search for it as the beginning of a Call-ID</A>
+          <A href={`/calls?${new URLSearchParams({ filter: `callid:"${props.id.replace(/[\\"]/g, "\\$&")}*"`, from: "now-30d" }).toString()}`}>Search for Call-IDs that start with it</A>
         </p>
       </div>
     </Empty>
@@ -46,9 +46,9 @@ export function Several(props: { problem: Problem; id: string }): JSX.Element {
   const candidates = (): { id: string; start: string }[] => (props.problem.details["candidates"] as { id: string; start: string }[] | undefined) ?? [];
   return (
     <div class="several">
-      <Empty icon="calls" title="More than one call is called that">
+      <Empty icon="calls" title="Several calls match">
         <p>
-          <code>{props.id}</code> is the beginning of {candidates().length} identifiers. Which one?
+          <code>{props.id}</code> matches {candidates().length} calls. Choose one:
         </p>
         <ul class="stack">
           <For each={candidates()}>
@@ -76,17 +76,17 @@ export function StillUp(props: { call: CallUp; listed: boolean }): JSX.Element {
   return (
     <Empty icon="phone" title={`${props.call.from} calls ${props.call.to}`}>
       <div class="stack">
-        <Show when={props.listed} fallback={<p>It is no longer among the newest calls that are up. Once it is over and written, it comes here by itself.</p>}>
+        <Show when={props.listed} fallback={<p>The call has ended or is no longer among the newest active calls. It appears here as soon as it is stored.</p>}>
           <p class="row still-up">
             <StateTag state={props.call.state} />
             <span class="num">
-              {clockOf(since())} {props.call.answer_ns ? "since the answer" : "since it began"}
+              {clockOf(since())} {props.call.answer_ns ? "since answer" : "since start"}
             </span>
           </p>
-          <p>The call is up. Its ladder, streams and verdict come here by themselves as soon as it is over: with its BYE, or, where that is never seen, after four hours of silence.</p>
+          <p>Call in progress. The ladder, streams and verdict appear when it ends: at the BYE, or after four hours without packets.</p>
         </Show>
         <p>
-          From <code>{props.call.src}</code> to <code>{props.call.dst}</code>, begun at <Time at={ofNs(props.call.start_ns)} />.
+          From <code>{props.call.src}</code> to <code>{props.call.dst}</code>, started at <Time at={ofNs(props.call.start_ns)} />.
         </p>
       </div>
     </Empty>

@@ -241,14 +241,14 @@ function carrier(stream: Stream): string {
   return stream.encrypted ? "SRTP" : "RTP";
 }
 
-/** "RTP PCMA, 0.3 % missing, MOS 4.12, DTMF 12#" */
+/** "RTP PCMA, 0.3 % lost, MOS 4.12, DTMF 12#" */
 function streamParts(stream: Stream): string[] {
   const missing = stream.expected > 0 ? stream.missing / stream.expected : 0;
   const mos = stream.mos_range ? `MOS ${scoreRange(stream.mos_range)}` : `MOS ${score(stream.mos.g107)}`;
   const reports = stream.rtcp.sender_reports + stream.rtcp.receiver_reports;
   const parts = [
     `${carrier(stream)} ${stream.codec ?? ""}`.trim(),
-    missing > 0 ? `${percent(missing, missing < 0.001 ? 2 : 1)} missing` : "0 missing",
+    missing > 0 ? `${percent(missing, missing < 0.001 ? 2 : 1)} lost` : "0 lost",
     mos,
     reports > 0 ? "RTCP" : "no RTCP",
     stream.dtmf ? `DTMF ${stream.dtmf}` : "",

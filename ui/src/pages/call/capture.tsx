@@ -19,7 +19,7 @@ export function Capture(props: { call: CallWithLadder }): JSX.Element {
     <section class="panel capture" aria-label="Capture ledger">
       <header>
         <h2>Capture ledger</h2>
-        <Tag meaning={props.call.capture.complete ? "good" : "warn"}>{props.call.capture.complete ? "complete" : "not complete"}</Tag>
+        <Tag meaning={props.call.capture.complete ? "good" : "warn"}>{props.call.capture.complete ? "complete" : "incomplete"}</Tag>
       </header>
       <div class="body stack">
         <div>
@@ -40,7 +40,7 @@ export function Capture(props: { call: CallWithLadder }): JSX.Element {
               <i class="key before" /> lost before the tap
             </span>
             <span>
-              <i class="key open" /> lost, where is open
+              <i class="key open" /> lost, unclear where
             </span>
             <span>
               <i class="key tap" /> lost at our tap
@@ -104,7 +104,7 @@ function Bar(props: { share: Share }): JSX.Element {
     const open = props.share.tap[1] - props.share.tap[0];
     return [
       { kind: "before", part: props.share.before[0], name: "lost before the tap" },
-      { kind: "open", part: open, name: "lost, where is open" },
+      { kind: "open", part: open, name: "lost, unclear where" },
       { kind: "tap", part: props.share.tap[0], name: "lost at our tap" },
     ].filter((one) => one.part > 0);
   };

@@ -20,15 +20,15 @@ export function Charged(props: { call: CallWithLadder }): JSX.Element {
   const all = (): CallCharge[] => known(charges)?.charges ?? [];
   return (
     <Show when={all().length > 0}>
-      <section class="panel" aria-label="Charged online">
+      <section class="panel" aria-label="Online charges">
         <header>
-          <h2>Charged online</h2>
-          <A href="/charge/bill">Wire against bill</A>
+          <h2>Online charges</h2>
+          <A href="/charge/bill">Reconciliation</A>
         </header>
         <div class="body stack">
           <For each={all()}>{(charge) => <Charge charge={charge} />}</For>
           <Show when={known(charges)?.stopped}>
-            <p class="muted">These may not be all: there was too much at that time, or a day of the store could not be read.</p>
+            <p class="muted">The list may be incomplete: there were too many records in that time, or a day of the store could not be read.</p>
           </Show>
         </div>
       </section>
@@ -42,19 +42,19 @@ function Charge(props: { charge: CallCharge }): JSX.Element {
     <div>
       <p>
         <b class="num">{money(c().money, c())}</b> for <span class="num">{units(c().seconds, "seconds")}</span>{" "}
-        <Show when={c().account > 0} fallback="that nobody pays">
+        <Show when={c().account > 0} fallback="no account">
           of account <A href={`/charge/accounts/${c().account}`}>{c().account}</A>
         </Show>{" "}
         <Show when={c().short > 0}>
-          <Tag meaning="warn">{money(c().short, c())} more was not there</Tag>{" "}
+          <Tag meaning="warn">{money(c().short, c())} not fully covered</Tag>{" "}
         </Show>
         <Show when={!c().rated}>
-          <Tag meaning="bad">part of it without a price</Tag>
+          <Tag meaning="bad">partly without a price</Tag>
         </Show>
       </p>
       <p class="muted">
         From <Time at={c().from} /> to <Time at={c().to} shape="clock" />
-        {c().records > 1 ? ` in ${of(c().records, "record", "records")}` : ""}, by {c().origin || "an unnamed client"}; found by {c().by === "call-id" ? "the Call-ID in its Session-Id" : "its numbers and its time"}:{" "}
+        {c().records > 1 ? ` in ${of(c().records, "record", "records")}` : ""}, by {c().origin || "an unnamed client"}; found by {c().by === "call-id" ? "the Call-ID in the Session-Id" : "numbers and time"}:{" "}
         <Show when={may("numbers.read")} fallback={<span class="mono">{c().session}</span>}>
           <A class="mono" href={`/charge/sessions/${encodeURIComponent(c().session)}`}>
             {c().session}

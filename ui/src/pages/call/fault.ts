@@ -31,20 +31,20 @@ export function blame(call: Pick<Call, "capture" | "streams">): Blame {
   const { lost_before_tap: before, lost_at_tap: most, lost_at_tap_least: least, complete } = call.capture;
   const at = least === most ? packets(most) : `${packets(least).replace(/ packets?$/, "")} to ${packets(most)}`;
   if (most > 0 && before > 0) {
-    return { fault: "both", title: "The network lost packets, and so did our capture", why: `${packets(before)} never reached our tap; ${at} were lost at it and may well have reached the receiver.` };
+    return { fault: "both", title: "Both the network and our capture lost packets", why: `${packets(before)} did not reach our tap. The tap lost ${at}, which may still have reached the receiver.` };
   }
   if (most > 0 && least === 0) {
-    return { fault: "open", title: "Our capture may have lost them", why: `Up to ${packets(most)} are missing that our tap may have lost. Nothing shows that the network lost any.` };
+    return { fault: "open", title: "Our capture may have lost packets", why: `Our tap may have lost up to ${packets(most)}. There is no sign of loss in the network.` };
   }
   if (most > 0) {
-    return { fault: "tap", title: "Our own capture lost them", why: `${at} were lost at our tap. Nothing shows that the call lost any.` };
+    return { fault: "tap", title: "Our own capture lost packets", why: `Our tap lost ${at}. There is no sign of loss in the call.` };
   }
   if (before > 0) {
-    return { fault: "network", title: "The network lost them before us", why: `${packets(before)} never reached our tap, and our capture lost nothing${complete ? "" : " of them"}.` };
+    return { fault: "network", title: "The network lost packets before our tap", why: `${packets(before)} did not reach our tap${complete ? "; our capture lost nothing" : ""}.` };
   }
-  if (!complete) return { fault: "open", title: "The capture does not hold all of this call", why: "No packet of a stream is known to be missing, but not everything was captured." };
+  if (!complete) return { fault: "open", title: "The capture of this call is incomplete", why: "No stream has lost packets, but part of the call was not captured." };
   if (call.streams.length === 0) return { fault: "nobody", title: "Nothing was lost", why: "The call has no media; its signalling is complete." };
-  return { fault: "nobody", title: "Nothing was lost", why: "Every packet that was sent was seen, and our capture lost nothing." };
+  return { fault: "nobody", title: "Nothing was lost", why: "Our capture saw every packet of the call." };
 }
 
 const packets = (n: number): string => `${n.toLocaleString("en")} packet${n === 1 ? "" : "s"}`;
@@ -53,6 +53,6 @@ const packets = (n: number): string => `${n.toLocaleString("en")} packet${n === 
 export function receiverSays(stream: Stream): string {
   const { receiver_reports: reports, lost, missing_here: here, sent } = stream.rtcp;
   if (reports === 0 || lost === null) return "no report";
-  const side = here !== null && here > Math.max(0, lost) ? `: ${packets(here - Math.max(0, lost))} that we miss did get there` : "";
+  const side = here !== null && here > Math.max(0, lost) ? `: ${packets(here - Math.max(0, lost))} that we did not see reached the receiver` : "";
   return `lost ${lost}${sent !== null ? ` of ${sent.toLocaleString("en")} sent` : ""}${side}`;
 }

@@ -21,7 +21,7 @@ export function Files(props: { call: CallWithLadder }): JSX.Element {
     <section class="panel files" aria-label="Packets">
       <header>
         <h2>Packets</h2>
-        <A class="button" href={packetsOf(props.call)} title="All packets between the call's hosts in its time">
+        <A class="button" href={packetsOf(props.call)} title="All packets between the call's hosts during the call">
           <Icon name="packets" /> Open in Packets
         </A>
       </header>

@@ -100,8 +100,8 @@ export function Ladder(props: { view: View; intervals: StreamIntervals[] }): JSX
   useKeys([
     { keys: "ArrowDown", what: "Next message", run: () => step(1) },
     { keys: "j", what: "Next message", run: () => step(1) },
-    { keys: "ArrowUp", what: "Message before", run: () => step(-1) },
-    { keys: "k", what: "Message before", run: () => step(-1) },
+    { keys: "ArrowUp", what: "Previous message", run: () => step(-1) },
+    { keys: "k", what: "Previous message", run: () => step(-1) },
     { keys: "Enter", what: "Open the message", run: () => (props.view.chosen() === undefined ? step(1) : props.view.setOpen(true)) },
   ]);
   createEffect(
@@ -153,7 +153,7 @@ export function Ladder(props: { view: View; intervals: StreamIntervals[] }): JSX
   );
 }
 
-const counted = (messages: number, notKept: number): string => `${messages} message${messages === 1 ? "" : "s"}${notKept > 0 ? `, ${notKept} of them not kept` : ""}`;
+const counted = (messages: number, notKept: number): string => `${messages} message${messages === 1 ? "" : "s"}${notKept > 0 ? `, ${notKept} of them not stored` : ""}`;
 
 function sizesOf(width: number, columns: number, rows: Row[], height: number | "fit"): Sizes {
   const narrow = width < NARROW;
@@ -233,23 +233,23 @@ function Tools(props: ToolProps): JSX.Element {
     if (next) props.setHeight(next);
   };
   useKeys([
-    { keys: "+", what: "Larger ladder", run: () => step(1) },
-    { keys: "-", what: "Smaller ladder", run: () => step(-1) },
-    { keys: "f", what: "Fold what repeats, or unfold it", run: () => props.setFold(!props.fold) },
+    { keys: "+", what: "Zoom in", run: () => step(1) },
+    { keys: "-", what: "Zoom out", run: () => step(-1) },
+    { keys: "f", what: "Fold or unfold repeated messages", run: () => props.setFold(!props.fold) },
   ]);
   return (
     <div class="row ladder-tools">
       <button class="button" aria-pressed={props.fold} onClick={() => props.setFold(!props.fold)} title="Fold retransmissions, copies, 100 Trying and runs of OPTIONS (f)">
         Fold repeats
       </button>
-      <button class="button" aria-pressed={props.height === "fit"} onClick={() => props.setHeight(props.height === "fit" ? 34 : "fit")} title="Make everything fit on the screen">
+      <button class="button" aria-pressed={props.height === "fit"} onClick={() => props.setHeight(props.height === "fit" ? 34 : "fit")} title="Fit the ladder to the screen">
         Fit
       </button>
       <Show when={HEIGHTS.length > 1}>
-        <button class="button icon" onClick={() => step(-1)} disabled={props.row <= HEIGHTS[0]!} aria-label="Smaller" title="Smaller (-)">
+        <button class="button icon" onClick={() => step(-1)} disabled={props.row <= HEIGHTS[0]!} aria-label="Zoom out" title="Zoom out (-)">
           −
         </button>
-        <button class="button icon" onClick={() => step(1)} disabled={props.row >= HEIGHTS.at(-1)!} aria-label="Larger" title="Larger (+)">
+        <button class="button icon" onClick={() => step(1)} disabled={props.row >= HEIGHTS.at(-1)!} aria-label="Zoom in" title="Zoom in (+)">
           <Icon name="plus" size={14} />
         </button>
       </Show>

@@ -43,7 +43,7 @@ export function MessagePanel(props: MessageProps): JSX.Element {
           </span>
         </div>
         <div class="row">
-          <button class="button icon quiet" onClick={() => step(-1)} disabled={index() === 0} aria-label="Message before">
+          <button class="button icon quiet" onClick={() => step(-1)} disabled={index() === 0} aria-label="Previous message">
             <Icon name="left" />
           </button>
           <button class="button icon quiet" onClick={() => step(1)} disabled={index() + 1 >= call().ladder.messages.length} aria-label="Next message">
@@ -60,8 +60,8 @@ export function MessagePanel(props: MessageProps): JSX.Element {
       <div class="message-text" tabindex="0" role="region" aria-label="Text of the message">
         <Switch>
           <Match when={!may("messages.read")}>
-            <Empty icon="key" title="Your role does not see raw messages">
-              They hold numbers and whatever else the parties wrote. The role support may read them: ask an administrator.
+            <Empty icon="key" title="Your role may not read raw messages">
+              Raw messages contain phone numbers and other data of the parties. The role support may read them: ask an administrator.
             </Empty>
           </Match>
           <Match when={texts.error}>
@@ -71,8 +71,8 @@ export function MessagePanel(props: MessageProps): JSX.Element {
             <Loading what="the messages" />
           </Match>
           <Match when={text() === null}>
-            <Empty title="The text of this message is not there">
-              {message().cut ? "The capture cut it short." : "Its packet was in a capture or segment that is there no more, or it could not be put together again."} What the ladder shows of it was kept with the call.
+            <Empty title="The text of this message is not available">
+              {message().cut ? "The capture truncated it." : "The capture file or segment with its packet was deleted, or the message could not be reassembled."} The ladder still shows what was stored with the call.
             </Empty>
           </Match>
           <Match when={props.view.beside() !== undefined && byIndex().get(props.view.beside()!)}>
@@ -98,18 +98,18 @@ function About(props: { message: LadderMessage; call: CallWithLadder; nameOfHost
         <span class="num nowrap">{octets(props.message.octets)}</span>
         <span class="nowrap">{props.message.tcp ? "TCP" : "UDP"}</span>
         <Show when={props.message.retransmission}>
-          <Tag meaning="warn">sent again</Tag>
+          <Tag meaning="warn">retransmission</Tag>
         </Show>
         <Show when={props.message.copy}>
-          <Tag meaning="note" title="The mirror port delivered it twice, sooner than any timer of SIP repeats">
-            copy of the mirror
+          <Tag meaning="note" title="The mirror port delivered it twice, faster than any SIP retransmission timer">
+            mirror-port copy
           </Tag>
         </Show>
         <Show when={props.message.cut}>
-          <Tag meaning="warn">cut short</Tag>
+          <Tag meaning="warn">truncated</Tag>
         </Show>
         <Show when={props.message.odd}>
-          <Tag meaning="warn">odd: {said(props.message).more}</Tag>
+          <Tag meaning="warn">unusual: {said(props.message).more}</Tag>
         </Show>
       </p>
     </div>

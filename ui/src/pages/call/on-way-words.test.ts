@@ -15,7 +15,7 @@ test("what lost something comes first, then traffic, processors and round trips;
 });
 
 test("losses are said in words", () => {
-  expect(lostThere(stop("core-1", []), loss)).toBe("1,312 discards out on core-1 Gi0/1 in the call's minutes");
+  expect(lostThere(stop("core-1", []), loss)).toBe("1,312 discards out on core-1 Gi0/1 during the call");
   expect(lostThere(stop("core-1", []), { ...loss, what: "of echo requests lost", amount: 4.25, unit: "%" })).toContain("up to 4.3 % of echo requests lost on");
 });
 
@@ -31,6 +31,6 @@ test("a loss is a share, told where there is some", () => {
     series: [{ name: "lossy", label: "Loss", kind: "tick", color: "#ff0000", width: 1, stack: false, dashes: [], values: [0, loss > 0 ? 1 : 0], legend: [], figures: { last: null, average: null, min: null, max: null, p95: null, total: null } }],
     prints: [{ label: "Loss, mean", format: "%6.2lf %%", is_number: true, value: loss }, { label: "95th percentile", format: "%6.2lf %s", is_number: true, value: 3 }],
   });
-  expect(says(picture(0))).toBe("Loss: at no time");
+  expect(says(picture(0))).toBe("Loss: never");
   expect(says(picture(12.5))).toBe("Loss: in 1 of 2 values; Loss, mean: 12.5 %");
 });

@@ -38,7 +38,7 @@ export function lanes(stops: readonly GraphStop[]): { first: Lane[]; sound: Lane
 /** "312 discards out on core-1 Gi0/1 in the call's minutes". */
 export function lostThere(stop: GraphStop, loss: GraphLoss): string {
   const amount = loss.unit === "%" ? `up to ${loss.amount.toFixed(loss.amount < 10 ? 1 : 0)} % ` : `${whole(loss.amount)} `;
-  return `${amount}${loss.what} on ${nameOf(stop)} in the call's minutes`;
+  return `${amount}${loss.what} on ${nameOf(stop)} during the call`;
 }
 
 /** What a graph shows, for those who do not see the lines. Shares of a loss have no place at an axis of seconds: the legend has them. */

@@ -38,26 +38,26 @@ export function OnWay(props: { view: View }): JSX.Element {
   );
   return (
     <Show when={may("graphs.read")}>
-      <section class="panel on-way" aria-label="On its way">
+      <section class="panel on-way" aria-label="Network path">
         <header>
-          <h2>On its way</h2>
+          <h2>Network path</h2>
           <Show when={known(way)}>
             {(way) => (
               <span class="muted">
                 {clock(ms(way().from)).slice(0, 5)} to {clock(ms(way().to)).slice(0, 5)}
-                {isFound(way()) ? `, ${of(way().near.stops_total, "place", "places")}` : ""}
+                {isFound(way()) ? `, ${of(way().near.stops_total, "hop", "hops")}` : ""}
               </span>
             )}
           </Show>
         </header>
-        <Switch fallback={<Loading what="what was on its way" />}>
+        <Switch fallback={<Loading what="the network path" />}>
           <Match when={way.error}>
             <Trouble error={way.error} retry={() => void again.refetch()} />
           </Match>
           <Match when={known(way) && !known(way)!.polled}>
-            <Empty icon="graphs" title="No device is polled here">
+            <Empty icon="graphs" title="No devices are polled">
               <p>
-                With <code>[graph]</code> in the configuration, or <code>trunkline graph serve</code>, devices are polled, and their graphs stand here for the minutes of the call. <code>trunkline graph add NAME ADDRESS</code> adds one.
+                This section shows the graphs of network devices during the call. Start the poller with <code>[graph]</code> in the configuration or with <code>trunkline graph serve</code>, then add devices: <code>trunkline graph add NAME ADDRESS</code>.
               </p>
             </Empty>
           </Match>
@@ -73,7 +73,7 @@ export function OnWay(props: { view: View }): JSX.Element {
 
 function Nowhere(props: { way: CallWay }): JSX.Element {
   return (
-    <Empty icon="graphs" title="No device that is polled knows these addresses">
+    <Empty icon="graphs" title="No polled device knows these addresses">
       <p>
         <For each={props.way.parts}>
           {(part, at) => (
@@ -85,7 +85,7 @@ function Nowhere(props: { way: CallWay }): JSX.Element {
         </For>
       </p>
       <p>
-        They are looked for in the addresses, networks, ARP and forwarding tables of devices. Add the switches and routers near them: <code>trunkline graph add NAME ADDRESS</code>.
+        Trunkline looks in the addresses, networks, ARP and forwarding tables of devices. Add the switches and routers near these addresses: <code>trunkline graph add NAME ADDRESS</code>.
       </p>
     </Empty>
   );
@@ -123,7 +123,7 @@ function Shown(props: { way: CallWay; view: View }): JSX.Element {
             <span class="good-ink">
               <Icon name="good" />
             </span>
-            No errors, discards or lost echo requests are known in the call's minutes, of {of(props.way.near.stops_total, "place", "places")} on its way.
+            No errors, discards or lost echo requests during the call, at {of(props.way.near.stops_total, "hop", "hops")} of the path.
           </p>
         }
       >
@@ -156,12 +156,12 @@ function Shown(props: { way: CallWay; view: View }): JSX.Element {
           </button>
         </Show>
         <Show when={all() && sorted().first.length > PICTURES_MAX}>
-          <p class="muted">{whole(sorted().first.length - PICTURES_MAX)} more are on the pages of the devices.</p>
+          <p class="muted">{whole(sorted().first.length - PICTURES_MAX)} more graphs are on the device pages.</p>
         </Show>
       </div>
       <Show when={sorted().sound.length > 0}>
         <details class="on-way-sound" onToggle={(event) => setOpen(event.currentTarget.open)}>
-          <summary>Errors and discards of {of(sorted().sound.length, "place", "places")} where none are known in the call's minutes</summary>
+          <summary>Errors and discards of {of(sorted().sound.length, "hop", "hops")} without any during the call</summary>
           <div class="on-way-lanes">
             <For each={sound()}>{(lane) => <LaneRow lane={lane} pictures={known(pictures)} error={pictures.error} span={span()} moments={moments()} window={window()} view={props.view} />}</For>
           </div>
@@ -171,7 +171,7 @@ function Shown(props: { way: CallWay; view: View }): JSX.Element {
         <svg width="12" height="12" aria-hidden="true">
           <line class="graph-moment" x1="6" x2="6" y1="0" y2="12" />
         </svg>
-        where the call begins ({clock(moments()[0]!)}) and ends ({clock(moments()[1]!)}). Where addresses are is known as of the last look at each device.
+        start ({clock(moments()[0]!)}) and end ({clock(moments()[1]!)}) of the call. The path is from the latest poll of each device.
       </p>
     </div>
   );
@@ -184,7 +184,7 @@ function Way(props: { way: GraphWays }): JSX.Element {
   return (
     <li>
       <span class="num">{props.way.from}</span>
-      <Show when={props.way.ways[0]} fallback={<span class="muted"> to <span class="num">{props.way.to}</span>: no way between them is known</span>}>
+      <Show when={props.way.ways[0]} fallback={<span class="muted"> to <span class="num">{props.way.to}</span>: no path known</span>}>
         {(steps) => (
           <>
             <For each={steps()}>
@@ -205,7 +205,7 @@ function Way(props: { way: GraphWays }): JSX.Element {
             {" → "}
             <span class="num">{props.way.to}</span>
             <Show when={props.way.ways_total > 1}>
-              <span class="muted"> (one of {whole(props.way.ways_total)} ways that are as short)</span>
+              <span class="muted"> (one of {whole(props.way.ways_total)} paths of equal length)</span>
             </Show>
           </>
         )}
@@ -278,10 +278,10 @@ function OwnLosses(props: { losses: Loss[]; span: [number, number]; moments: num
   const sum = (): number => props.losses.reduce((sum, loss) => sum + loss.count, 0);
   const x = (at: number): number => Math.min(100, Math.max(0, ((at - props.span[0]) / (props.span[1] - props.span[0])) * 100));
   return (
-    <article class="on-way-lane lost" aria-label="Losses of this capture">
+    <article class="on-way-lane lost" aria-label="Losses of the capture">
       <div class="on-way-name">
-        <h3>This capture itself</h3>
-        <p class="bad-ink">{of(sum(), "packet", "packets")} lost in this time</p>
+        <h3>This capture</h3>
+        <p class="bad-ink">{of(sum(), "packet", "packets")} lost during the call</p>
         <p class="muted on-way-why">
           {[...new Set(props.losses.map((loss) => loss.place))].join(", ")}: <A href="/packets">Packets</A>
         </p>

@@ -84,7 +84,7 @@ function TimeOf(props: Drawn & { row: Row; at: number; start: number }): JSX.Ele
   };
   const title = (): string => {
     const last = before();
-    return `${clockMs(props.row.at)}\n${utc(props.row.at)}${last ? `\n${duration(props.row.at - last.at)} after the one above` : ""}`;
+    return `${clockMs(props.row.at)}\n${utc(props.row.at)}${last ? `\n${duration(props.row.at - last.at)} after the previous message` : ""}`;
   };
   return (
     <g aria-hidden="true" transform={`translate(${props.window.left} 0)`}>
@@ -133,7 +133,7 @@ function Ribbon(props: Drawn & { band: Band }): JSX.Element {
       <For each={losses()}>
         {(loss) => (
           <rect class="loss" x={props.band.x - RIBBON / 2} width={RIBBON} y={loss.y1} height={loss.y2 - loss.y1} fill-opacity={loss.opacity}>
-            <title>{`${loss.missing} missing in these 10 s`}</title>
+            <title>{`${loss.missing} lost in these 10 s`}</title>
           </rect>
         )}
       </For>

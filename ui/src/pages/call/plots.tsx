@@ -34,11 +34,11 @@ const HEIGHT = { few: 110, many: 86 };
 
 const FIGURES: Figure[] = [
   { title: "MOS G.107", of: (interval) => interval.mos.g107, format: score, range: [1, 4.6] },
-  { title: "Missing", of: lossOf, format: (value) => percent(value, value < 0.1 ? 1 : 0), top: 0.01 },
+  { title: "Lost", of: lossOf, format: (value) => percent(value, value < 0.1 ? 1 : 0), top: 0.01 },
   { title: "Jitter", of: (interval) => interval.jitter_mean_ms, format: milliseconds, top: 5 },
   {
-    title: "Delay beyond the fastest packet",
-    about: "What packets took longer than the fastest one of their stream: the mean, shaded up to the slowest. The drift of the clocks is taken off.",
+    title: "Delay above the fastest packet",
+    about: "Extra delay of packets compared with the fastest packet of the stream: the average, shaded up to the maximum, without clock drift.",
     of: (interval) => interval.delay_mean_ms,
     upTo: (interval) => interval.delay_max_ms,
     format: milliseconds,
@@ -68,7 +68,7 @@ export function Plots(props: { view: View; intervals: StreamIntervals[] }): JSX.
     <section class="panel plots" aria-label="Streams over time">
       <header>
         <h2>Over time</h2>
-        <Show when={props.view.span()} fallback={<span class="muted plots-hint">Means of 10 s. Drag to zoom.</span>}>
+        <Show when={props.view.span()} fallback={<span class="muted plots-hint">Averages of 10 s. Drag to zoom.</span>}>
           {(zoomed) => (
             <button class="button" onClick={props.view.reset} title="Show all of the call (Escape, or double-click)">
               {clockMs(zoomed()[0]).slice(0, 10)} + {duration(zoomed()[1] - zoomed()[0])} · show all
@@ -76,7 +76,7 @@ export function Plots(props: { view: View; intervals: StreamIntervals[] }): JSX.
           )}
         </Show>
       </header>
-      <Show when={props.intervals.some((one) => one.intervals.length > 0)} fallback={<Empty title="Nothing to draw">The streams were too short for a figure, or their ten-second figures are kept no longer.</Empty>}>
+      <Show when={props.intervals.some((one) => one.intervals.length > 0)} fallback={<Empty title="No data">The streams were too short, or retention has deleted their 10-second values.</Empty>}>
         <ul class="plots-legend">
           <For each={streams()}>
             {(stream, index) => (

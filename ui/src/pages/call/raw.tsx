@@ -17,7 +17,7 @@ export function Raw(props: { text: string }): JSX.Element {
       </div>
       <Show when={sdp().length > 0}>
         <p class="raw-words muted" role="status">
-          {words() ?? "Point at a line of SDP, or touch it, to read what it says."}
+          {words() ?? "Point at a line of SDP, or touch it, to see what it means."}
         </p>
       </Show>
     </>
@@ -48,7 +48,7 @@ export function Compared(props: ComparedProps): JSX.Element {
   return (
     <div class="raw compared">
       <p class="muted">
-        {changes() === 0 ? "Not one octet differs." : `${changes()} line${changes() === 1 ? "" : "s"} differ: − ${props.leftName}, + ${props.rightName}.`}
+        {changes() === 0 ? "The messages are identical." : `${changes()} line${changes() === 1 ? " differs" : "s differ"}: − ${props.leftName}, + ${props.rightName}.`}
       </p>
       <For each={pairs()}>{(pair) => <PairLines pair={pair} />}</For>
     </div>

@@ -39,10 +39,10 @@ export function toneOf(message: LadderMessage): Tone {
 /** What the arrow does not say in its label, for readers of screens. */
 export function details(message: LadderMessage, from: string, to: string): string {
   const marks = [
-    message.retransmission && "sent again",
-    message.copy && "copy made by the mirror port",
+    message.retransmission && "retransmission",
+    message.copy && "mirror-port copy",
     message.odd && "odd",
-    message.cut && "cut short by the capture",
+    message.cut && "truncated by the capture",
     message.tcp && "over TCP",
   ].filter(Boolean);
   return [`from ${from} to ${to}`, said(message).more, ...marks, `packet ${message.packet}`].filter(Boolean).join(", ");

@@ -8,31 +8,31 @@ const STATIC: Record<string, string> = {
 
 const ATTRIBUTES: Record<string, string> = {
   sendrecv: "Media flows both ways.",
-  sendonly: "It sends media but wants none: the usual sign of hold.",
-  recvonly: "It listens only.",
+  sendonly: "It sends media but does not receive: the usual form of hold.",
+  recvonly: "It only receives media.",
   inactive: "No media either way: the call is on hold.",
-  ptime: "Wanted length of the audio in one packet, ms.",
-  maxptime: "Longest audio in one packet that it takes, ms.",
-  rtcp: "Where RTCP goes, where that is not the media port + 1 (RFC 3605).",
+  ptime: "Preferred length of audio per packet, ms.",
+  maxptime: "Maximum length of audio per packet, ms.",
+  rtcp: "Port for RTCP if it is not the media port + 1 (RFC 3605).",
   "rtcp-mux": "RTP and RTCP share one port (RFC 5761).",
-  "rtcp-fb": "Feedback that it understands (RFC 4585).",
-  "rtcp-xr": "Extended reports that it sends (RFC 3611).",
+  "rtcp-fb": "RTCP feedback that it supports (RFC 4585).",
+  "rtcp-xr": "RTCP extended reports that it sends (RFC 3611).",
   crypto: "A key for SRTP, in the clear in this message (RFC 4568).",
   fingerprint: "Hash of the certificate for DTLS-SRTP (RFC 8122).",
-  setup: "Who begins the DTLS handshake: active, passive or actpass (RFC 4145).",
-  candidate: "An address at which media may be tried (ICE, RFC 8839).",
+  setup: "Which side starts the DTLS handshake: active, passive or actpass (RFC 4145).",
+  candidate: "A candidate address for media (ICE, RFC 8839).",
   "ice-ufrag": "User name for ICE's checks (RFC 8839).",
   "ice-pwd": "Password for ICE's checks (RFC 8839).",
   "ice-lite": "It answers ICE's checks but makes none.",
-  ssrc: "Names the RTP source that it will use (RFC 5576).",
+  ssrc: "The RTP source (SSRC) that it will use (RFC 5576).",
   mid: "Name of this medium, for grouping (RFC 5888).",
   group: "Media that belong together (RFC 5888).",
-  silenceSupp: "Whether silence is left out.",
+  silenceSupp: "Silence suppression, on or off.",
   T38FaxVersion: "Fax over IP, T.38: its version.",
   T38MaxBitRate: "Fax over IP, T.38: highest rate, bit/s.",
-  T38FaxUdpEC: "Fax over IP, T.38: how lost packets are made good.",
+  T38FaxUdpEC: "Fax over IP, T.38: error correction.",
   label: "A label for another protocol to name this medium by (RFC 4574).",
-  tool: "The program that made this.",
+  tool: "The program that wrote this SDP.",
   charset: "Character set of the texts.",
 };
 
@@ -40,11 +40,11 @@ const TYPES: Record<string, string> = {
   v: "Version of SDP: always 0.",
   s: "Name of the session; telephony has none and writes - or anything.",
   i: "Information about the session.",
-  u: "Address of a description.",
+  u: "URL of a description.",
   e: "An e-mail address.",
   p: "A telephone number.",
-  t: "When the session begins and ends; 0 0 is: now, without end.",
-  r: "When it repeats.",
+  t: "Start and end of the session; 0 0 means now, without end.",
+  r: "Repeat times.",
   z: "Time zones.",
   k: "An encryption key (obsolete).",
 };
@@ -75,8 +75,8 @@ function origin(value: string): string {
 
 function connection(value: string): string {
   const address = value.split(" ")[2] ?? "";
-  if (address === "0.0.0.0" || address === "::") return "No address: no media is to be sent; the old way to hold.";
-  return `Media is to be sent to ${address}${isPrivate(address) ? ", a private address: from outside of its network nobody reaches it" : ""}.`;
+  if (address === "0.0.0.0" || address === "::") return "No address: do not send media. This is the old form of hold.";
+  return `Send media to ${address}${isPrivate(address) ? ", a private address that is not reachable from outside its network" : ""}.`;
 }
 
 /** RFC 1918, 6598, 4193 and link-local. */
@@ -86,7 +86,7 @@ export function isPrivate(address: string): boolean {
 
 function medium(value: string, all: string[]): string {
   const [kind = "", port = "", protocol = "", ...formats] = value.split(" ");
-  if (port === "0") return `${kind}: refused, or ended (port 0).`;
+  if (port === "0") return `${kind}: rejected or ended (port 0).`;
   const names = formats.map((format) => nameOf(format, all));
   const secure = protocol.includes("SAVP") ? ", encrypted (SRTP)" : "";
   return `${kind} on port ${port}${secure}, in order of preference: ${names.join(", ")}.`;
@@ -116,9 +116,9 @@ function mapping(argument: string): string {
   const [type = "", codec = ""] = argument.split(" ");
   const [name = "", clock = "", channels] = codec.split("/");
   const extra: Record<string, string> = {
-    "telephone-event": " Keys pressed in the call travel in it (RFC 4733).",
-    CN: " Comfort noise while nobody speaks (RFC 3389).",
-    G722: " Its clock says 8000 although it samples at 16 kHz (RFC 3551 section 4.5.2).",
+    "telephone-event": " It carries DTMF digits (RFC 4733).",
+    CN: " Comfort noise during silence (RFC 3389).",
+    G722: " Its clock rate is written as 8000, although it samples at 16 kHz (RFC 3551 section 4.5.2).",
   };
   return `Payload type ${type} is ${name} with a clock of ${clock} Hz${channels && channels !== "1" ? `, ${channels} channels` : ""}.${extra[name] ?? ""}`;
 }

@@ -26,33 +26,33 @@ interface Line {
 const share = (part: number, of: number): string => (of > 0 && part > 0 ? ` (${percent(part / of, 2)})` : "");
 const milliseconds = (value: number | null | undefined): string => (value === null || value === undefined ? "–" : `${value.toFixed(value < 10 ? 2 : 1)} ms`);
 
-const LOSS_NAMES = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10 or more"].map((run) => `runs of ${run}`);
-const DELAY_NAMES = ["50–70 ms", "70–90 ms", "90–120 ms", "120–150 ms", "150–200 ms", "200–300 ms", "300 ms and more"];
+const LOSS_NAMES = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10 or more"].map((run) => `bursts of ${run}`);
+const DELAY_NAMES = ["50–70 ms", "70–90 ms", "90–120 ms", "120–150 ms", "150–200 ms", "200–300 ms", "300 ms or more"];
 
 const LINES: Line[] = [
   { name: "MOS G.107", about: "ITU-T G.107 (narrowband) or G.107.1 (wideband), with the codec's own figures, discards included", of: (s) => <G107 stream={s} /> },
-  { name: "as VoIPmonitor", about: "VoIPmonitor-compatible: fixed 50 ms, fixed 200 ms and adaptive jitter buffer", of: (s) => `F1 ${score(s.mos.vm_f1)}  F2 ${score(s.mos.vm_f2)}  adaptive ${score(s.mos.vm_adapt)}` },
+  { name: "MOS as VoIPmonitor", about: "VoIPmonitor-compatible: fixed 50 ms, fixed 200 ms and adaptive jitter buffer", of: (s) => `F1 ${score(s.mos.vm_f1)}  F2 ${score(s.mos.vm_f2)}  adaptive ${score(s.mos.vm_adapt)}` },
   { name: "Codec", of: (s) => <Codec stream={s} /> },
-  { name: "Packets", about: "All that arrived, copies included, of those that were sent", of: (s) => `${whole(s.packets)} of ${whole(s.expected)}` },
-  { name: "Missing", about: "Distinct packets that never came", of: (s) => <Missing stream={s} /> },
-  { name: "Restored", about: "Missing packets of a fax that later ones repeat, or whose parity restores them (T.38)", of: (s) => whole(s.recovered), when: (s) => s.recovered > 0 },
-  { name: "Lost (RFC 3550)", about: "Expected less arrived: copies hide losses, so it may be negative", of: (s) => whole(s.lost) },
-  { name: "Loss runs", about: "Runs of lost packets by length", of: (s) => <Bars values={s.loss_runs} names={LOSS_NAMES} none="none" /> },
-  { name: "Burst ratio", about: "1 is independent loss; more comes in bursts (G.107)", of: (s) => (s.burst_ratio === null ? "–" : s.burst_ratio.toFixed(2)), when: (s) => s.burst_ratio !== null },
+  { name: "Packets", about: "Packets received, duplicates included, out of packets sent", of: (s) => `${whole(s.packets)} of ${whole(s.expected)}` },
+  { name: "Lost", about: "Distinct packets that were lost", of: (s) => <Missing stream={s} /> },
+  { name: "Restored", about: "Lost fax packets restored by redundancy or parity in later packets (T.38)", of: (s) => whole(s.recovered), when: (s) => s.recovered > 0 },
+  { name: "Lost (RFC 3550)", about: "Packets expected minus packets received: duplicates hide losses, so it may be negative", of: (s) => whole(s.lost) },
+  { name: "Loss bursts", about: "Bursts of lost packets by length", of: (s) => <Bars values={s.loss_runs} names={LOSS_NAMES} none="none" /> },
+  { name: "Burst ratio", about: "1 is random loss; more than 1 is bursty loss (G.107)", of: (s) => (s.burst_ratio === null ? "–" : s.burst_ratio.toFixed(2)), when: (s) => s.burst_ratio !== null },
   { name: "Duplicates", of: (s) => whole(s.duplicates) },
   { name: "Reordered", of: (s) => whole(s.reordered) },
-  { name: "Jitter mean / max", about: "RFC 3550 A.8", of: (s) => `${milliseconds(s.jitter_mean_ms)} / ${milliseconds(s.jitter_max_ms)}` },
-  { name: "Delay steps", about: "Differences of transit between neighbours of 50 ms and more", of: (s) => <Bars values={s.delay_histogram} names={DELAY_NAMES} none="none of 50 ms or more" /> },
-  { name: "Discarded", about: "Came too late for a jitter buffer of 200 ms", of: (s) => `${whole(s.discarded)}${share(s.discarded, s.expected)}` },
-  { name: "DSCP", about: "Mark for priority in the network; 46 is expedited forwarding", of: (s) => dscp(s.dscp) },
+  { name: "Jitter average / max", about: "RFC 3550 A.8", of: (s) => `${milliseconds(s.jitter_mean_ms)} / ${milliseconds(s.jitter_max_ms)}` },
+  { name: "Delay steps", about: "Changes of transit time between consecutive packets, 50 ms or more", of: (s) => <Bars values={s.delay_histogram} names={DELAY_NAMES} none="none of 50 ms or more" /> },
+  { name: "Discarded", about: "Arrived too late for a jitter buffer of 200 ms", of: (s) => `${whole(s.discarded)}${share(s.discarded, s.expected)}` },
+  { name: "DSCP", about: "Priority mark in the IP header; 46 is expedited forwarding (EF)", of: (s) => dscp(s.dscp) },
   { name: "DTMF", about: "Keys pressed, RFC 4733", of: (s) => s.dtmf ?? "–", when: (s) => s.dtmf !== null },
   { name: "Talkspurts", of: (s) => `${whole(s.talkspurts)}${s.comfort_noise > 0 ? `, comfort noise ${whole(s.comfort_noise)}` : ""}`, when: (s) => s.talkspurts > 1 || s.comfort_noise > 0 },
-  { name: "Receiver says (RTCP)", about: "What the receiver's reports say of it", of: receiverSays },
+  { name: "Receiver's loss (RTCP)", about: "Loss counted by the receiver, from its RTCP reports", of: receiverSays },
   { name: "RTCP jitter / round trip", of: (s) => `${milliseconds(s.rtcp.jitter_max_ms)} / ${milliseconds(s.rtcp.round_trip_ms)}`, when: (s) => s.rtcp.receiver_reports + s.rtcp.sender_reports > 0 },
   { name: "Clock skew", of: (s) => `${Math.round(s.skew_ppm ?? 0) + 0} ppm`, when: (s) => s.skew_ppm !== null },
-  { name: "Timestamp jumps", about: "Timestamps took another base although packets came in step: neither jitter nor loss", of: (s) => whole(s.timestamp_jumps), when: (s) => s.timestamp_jumps > 0 },
-  { name: "Sequence jumps", about: "Sequence numbers jumped although no time passed, or began anew: no loss", of: (s) => whole(s.sequence_jumps), when: (s) => s.sequence_jumps > 0 },
-  { name: "Lost after the tap", about: "By the receiver's reports; the score is that with this loss", of: (s) => `${whole(s.rtcp.lost_after_tap)}${share(s.rtcp.lost_after_tap, s.rtcp.passed)}${s.mos_receiver === null ? "" : `, MOS ${s.mos_receiver.toFixed(2)}`}`, when: (s) => s.rtcp.lost_after_tap > 0 },
+  { name: "Timestamp jumps", about: "RTP timestamps jumped while packets arrived on time: neither jitter nor loss", of: (s) => whole(s.timestamp_jumps), when: (s) => s.timestamp_jumps > 0 },
+  { name: "Sequence jumps", about: "RTP sequence numbers jumped or restarted without a pause: no loss", of: (s) => whole(s.sequence_jumps), when: (s) => s.sequence_jumps > 0 },
+  { name: "Lost after the tap", about: "From the receiver's reports; the MOS includes this loss", of: (s) => `${whole(s.rtcp.lost_after_tap)}${share(s.rtcp.lost_after_tap, s.rtcp.passed)}${s.mos_receiver === null ? "" : `, MOS ${s.mos_receiver.toFixed(2)}`}`, when: (s) => s.rtcp.lost_after_tap > 0 },
   { name: "From – to", of: (s) => <FromTo stream={s} /> },
   { name: "Packet numbers", of: (s) => `${s.packet_first} – ${s.packet_last}` },
 ];
@@ -83,8 +83,8 @@ function SharedWith(props: { call: string; shared: SharedStream[] }): JSX.Elemen
     (other()?.streams ?? []).flatMap((stream) => props.shared.filter((one) => one.id === stream.id).map((one) => ({ ...stream, direction: one.direction })));
   const note = (
     <>
-      kept with{" "}
-      <A href={`/calls/${props.call}`} title="Its SDP names the same endpoints: both are calls of one agent that leaves the media alone">
+      shared with{" "}
+      <A href={`/calls/${props.call}`} title="Its SDP names the same endpoints: two legs of a back-to-back user agent that does not relay media">
         the call {other() ? `${other()!.from || "anonymous"} → ${other()!.to || "anonymous"}` : props.call}
       </A>
     </>
@@ -113,13 +113,13 @@ function Table(props: { streams: Stream[]; title: string; note?: JSX.Element }):
           {props.note}
         </span>
       </header>
-      <Show when={props.streams.length > 0} fallback={<p class="body muted">No media of this call was seen: it was not answered, its media went another way, or nothing of it passes the tap.</p>}>
-        <div class="scroll" tabindex="0" role="region" aria-label="Figures of the streams">
+      <Show when={props.streams.length > 0} fallback={<p class="body muted">No media was captured: the call was not answered, or its media does not pass the tap.</p>}>
+        <div class="scroll" tabindex="0" role="region" aria-label="Stream statistics">
           <table class="table">
             <thead>
               <tr>
                 <th scope="col">
-                  <span class="sr">Figure</span>
+                  <span class="sr">Value</span>
                 </th>
                 <For each={props.streams}>{(stream, index) => <Name stream={stream} index={index()} />}</For>
               </tr>
@@ -166,7 +166,7 @@ function Name(props: { stream: Stream; index: number }): JSX.Element {
 
 function G107(props: { stream: Stream }): JSX.Element {
   return (
-    <Show when={props.stream.mos.g107 !== null || props.stream.mos_range} fallback={<span class="muted" title="No value is published for the codec, or too little was seen">n/a</span>}>
+    <Show when={props.stream.mos.g107 !== null || props.stream.mos_range} fallback={<span class="muted" title="There is no G.107 value for the codec, or too few packets were captured">n/a</span>}>
       <Mos value={props.stream.mos.g107} range={props.stream.mos_range} /> <span class="muted">{props.stream.mos.scale}</span>
     </Show>
   );

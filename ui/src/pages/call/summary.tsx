@@ -26,11 +26,11 @@ export function Verdict(props: { view: View; up: boolean }): JSX.Element {
     <section class={`verdict ${weight()}`} aria-label="Verdict">
       <Icon name={SIGNS[weight()]!} size={28} />
       <div>
-        <p class="verdict-text">{props.up && !call().verdict ? "The call is up; nothing wrong so far." : (call().verdict ?? withoutVerdict(call()))}</p>
+        <p class="verdict-text">{props.up && !call().verdict ? "The call is in progress; nothing wrong so far." : (call().verdict ?? withoutVerdict(call()))}</p>
         <Checks call={call()} />
         <p class="row">
           <Show when={call().verdict_kind}>
-            <A class={`tag ${weight()}`} href={callsLike(call(), `verdict:${call().verdict_kind}`)} title="Calls with the same verdict, a day before and after">
+            <A class={`tag ${weight()}`} href={callsLike(call(), `verdict:${call().verdict_kind}`)} title="Calls with the same verdict, from a day before to a day after">
               {call().verdict_kind}
             </A>
           </Show>
@@ -99,7 +99,7 @@ function OfStream(props: { view: View; packet: number }): JSX.Element {
   return (
     <Show when={found()} fallback={<span class="num">{props.packet}</span>}>
       {(known) => (
-        <button type="button" class="link num" onClick={() => props.view.showAt(ms(known().at))} title="Show the instant in the ladder">
+        <button type="button" class="link num" onClick={() => props.view.showAt(ms(known().at))} title="Show this time in the ladder">
           {props.packet} ({known().text})
         </button>
       )}
@@ -117,7 +117,7 @@ export function Facts(props: { view: View; up: boolean }): JSX.Element {
       <Fact name="Start">
         <Time at={call().start} />
         <Show when={props.up}>
-          <Tag meaning="good">still up</Tag>
+          <Tag meaning="good">in progress</Tag>
         </Show>
       </Fact>
       <Fact name="Duration">{duration(call().duration_ms)}</Fact>
@@ -155,8 +155,8 @@ export function Facts(props: { view: View; up: boolean }): JSX.Element {
 /** Why there is no score, or a range. */
 function whyScore(call: CallWithLadder): string {
   if (call.mos_range) return `depends on what our capture lost${call.capture.note ? `: ${call.capture.note.split("; ")[0]}` : ""}`;
-  if (call.mos !== null) return call.streams.length > 1 ? "of its worst stream" : "";
-  return call.streams.length === 0 ? "no media was seen" : "no score is published for the codec, or too little was seen";
+  if (call.mos !== null) return call.streams.length > 1 ? "of the worst stream" : "";
+  return call.streams.length === 0 ? "no media was captured" : "no MOS for this codec, or too few packets were captured";
 }
 
 function Fact(props: { name: string; children: JSX.Element }): JSX.Element {
@@ -181,12 +181,12 @@ function Party(props: PartyProps): JSX.Element {
     <div class="fact party">
       <dt>{props.name}</dt>
       <dd>
-        <A href={callsLike(props.call, `number:${quoted(props.number)}`)} class="number num" title={`${props.uri}\nOpen the calls of this number`}>
+        <A href={callsLike(props.call, `number:${quoted(props.number)}`)} class="number num" title={`${props.uri}\nShow calls of this number`}>
           {props.number || "anonymous"}
         </A>
         <Show when={props.endpoint}>
           {(endpoint) => (
-            <A class="muted" href={callsLike(props.call, `ip:${addressOf(endpoint())}`)} title="Open the calls over this host">
+            <A class="muted" href={callsLike(props.call, `ip:${addressOf(endpoint())}`)} title="Show calls of this host">
               <Show when={aliasOf(endpoint())}>{(alias) => <b>{alias()} </b>}</Show>
               <span class="num">{endpoint()}</span>
             </A>
@@ -203,7 +203,7 @@ function Other(props: { other: OtherNumber; call: CallWithLadder }): JSX.Element
     <div class="fact party">
       <dt>{ROLES[props.other.role]}</dt>
       <dd>
-        <A href={callsLike(props.call, `number:${quoted(props.other.number)}`)} class="number num" title={`${props.other.sent}\nOpen the calls of this number`}>
+        <A href={callsLike(props.call, `number:${quoted(props.other.number)}`)} class="number num" title={`${props.other.sent}\nShow calls of this number`}>
           {props.other.number}
         </A>
         <span class="muted clip" title={props.other.sent}>
@@ -227,7 +227,7 @@ export function Actions(props: { view: View }): JSX.Element {
           </button>
         }
       >
-        <a class="button" href={url(`/calls/${encodeURIComponent(call().id)}/pcap`)} download={`call-${call().id}.pcapng`} title="Download its packets: SIP, RTP and RTCP, as pcapng">
+        <a class="button" href={url(`/calls/${encodeURIComponent(call().id)}/pcap`)} download={`call-${call().id}.pcapng`} title="Download SIP, RTP and RTCP packets as pcapng">
           <Icon name="download" /> pcap
         </a>
       </Show>

@@ -61,7 +61,7 @@ describe("SDP in words", () => {
   const sdp = INVITE.split("\r\n").slice(11);
   it("says what a line means", () => {
     expect(explain("m=audio 49172 RTP/AVP 0 96", sdp)).toBe("audio on port 49172, in order of preference: PCMU (0), telephone-event (96).");
-    expect(explain("m=audio 0 RTP/AVP 0", sdp)).toContain("refused");
+    expect(explain("m=audio 0 RTP/AVP 0", sdp)).toContain("rejected");
     expect(explain("c=IN IP4 10.0.2.101", sdp)).toContain("private");
     expect(explain("c=IN IP4 0.0.0.0", sdp)).toContain("hold");
     expect(explain("a=sendonly", sdp)).toContain("hold");
@@ -141,7 +141,7 @@ describe("whose fault", () => {
   });
   it("hears the receiver", () => {
     const rtcp = { sender_reports: 1, receiver_reports: 1, lost: 2, fraction_max: 0, jitter_max_ms: null, round_trip_ms: null, sent: 1000, missing_here: 9 };
-    expect(receiverSays({ rtcp } as Stream)).toBe("lost 2 of 1,000 sent: 7 packets that we miss did get there");
+    expect(receiverSays({ rtcp } as Stream)).toBe("lost 2 of 1,000 sent: 7 packets that we did not see reached the receiver");
     expect(receiverSays({ rtcp: { ...rtcp, receiver_reports: 0, lost: null } } as Stream)).toBe("no report");
   });
 });
@@ -171,7 +171,7 @@ describe("a ticket", () => {
       "Verdict:  One-way audio. [one-way-audio]", "Evidence: packets 3, 9", "From:     +44 at 10.0.0.1:5060 (SBC)", "To:       alice Verdict: fine at [2001:db8::1]:5060",
       "Asserted: +4420 (P-Asserted-Identity: <tel:+44-20>)", "Diverted from: bob (Diversion: <sip:bob@x> )",
       "Ended:    completed, 200 OK, the caller hung up", "Start:    2026-11-20 10:00:00.000001 UTC", "Timing:   PDD 1.50 s, duration 1:01 min",
-      "MOS:      3.10 to 4.20, depending on what the capture lost", "Agent:    Phone", "Capture:  not complete; lost before the tap 1, at the tap 2 to 9; a hole",
+      "MOS:      3.10 to 4.20, depending on what the capture lost", "Agent:    Phone", "Capture:  incomplete; lost before the tap 1, at the tap 2 to 9; a hole",
       "Call-ID:  x@y", "Call:     018f", "", "https://t/calls/018f", "",
     ]);
   });
@@ -193,7 +193,7 @@ describe("words of the page", () => {
   it("weigh verdicts", () => {
     const weigh = (verdict_kind: string | null, state = "completed"): string => weightOf({ verdict: verdict_kind, verdict_kind, state } as Call);
     expect([weigh("loss"), weigh("not-captured"), weigh("media-not-captured"), weigh("slow-setup"), weigh("of-a-newer-program"), weigh(null, "joined-mid-call"), weigh(null), weigh(null, "rejected")]).toEqual(["bad", "note", "note", "warn", "note", "none", "good", "none"]);
-    expect(withoutVerdict({ state: "rejected", code: 486, reason: "Busy Here" } as Call)).toContain("refused with 486 Busy Here");
+    expect(withoutVerdict({ state: "rejected", code: 486, reason: "Busy Here" } as Call)).toContain("rejected with 486 Busy Here");
   });
   it("quote what the filter language would read", () => {
     expect([quoted("+4420"), quoted("a b"), quoted('x"y\\'), quoted("")]).toEqual(["+4420", '"a b"', '"x\\"y\\\\"', '""']);

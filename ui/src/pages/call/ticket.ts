@@ -63,7 +63,7 @@ function quality(call: Call): string {
 function ledger(call: Call): string {
   const { complete, lost_at_tap: most, lost_at_tap_least: least, lost_before_tap: before, note } = call.capture;
   const tap = most === least ? whole(most) : `${whole(least)} to ${whole(most)}`;
-  return `${complete ? "complete" : "not complete"}; lost before the tap ${whole(before)}, at the tap ${tap}${note ? `; ${note}` : ""}`;
+  return `${complete ? "complete" : "incomplete"}; lost before the tap ${whole(before)}, at the tap ${tap}${note ? `; ${note}` : ""}`;
 }
 
 function streamLines(stream: Stream, index: number, at: (endpoint: string | null) => string): string[] {
@@ -71,7 +71,7 @@ function streamLines(stream: Stream, index: number, at: (endpoint: string | null
   return [
     "",
     clean(`Stream ${index + 1}, from the ${stream.direction ?? "unknown side"}: ${at(stream.src)} -> ${at(stream.dst)}, ${stream.ssrc}, ${stream.codec ?? "unknown codec"}`),
-    `  packets ${whole(stream.packets)} of ${whole(stream.expected)}, missing ${whole(stream.missing)}${missing}, duplicates ${whole(stream.duplicates)}, reordered ${whole(stream.reordered)}`,
-    `  jitter ${duration(stream.jitter_mean_ms)} mean, ${duration(stream.jitter_max_ms)} max; MOS ${score(stream.mos.g107)}${stream.mos.scale ? ` (G.107 ${stream.mos.scale})` : ""}, VoIPmonitor F1 ${score(stream.mos.vm_f1)} F2 ${score(stream.mos.vm_f2)} adaptive ${score(stream.mos.vm_adapt)}`,
+    `  packets ${whole(stream.packets)} of ${whole(stream.expected)}, lost ${whole(stream.missing)}${missing}, duplicates ${whole(stream.duplicates)}, reordered ${whole(stream.reordered)}`,
+    `  jitter ${duration(stream.jitter_mean_ms)} average, ${duration(stream.jitter_max_ms)} max; MOS ${score(stream.mos.g107)}${stream.mos.scale ? ` (G.107 ${stream.mos.scale})` : ""}, VoIPmonitor F1 ${score(stream.mos.vm_f1)} F2 ${score(stream.mos.vm_f2)} adaptive ${score(stream.mos.vm_adapt)}`,
   ];
 }

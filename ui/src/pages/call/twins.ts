@@ -8,12 +8,12 @@ export interface Twin {
 }
 
 const WORDS: Record<Twin["why"], string> = {
-  original: "the first time it was sent",
+  original: "its first transmission",
   retransmission: "its retransmission",
   copy: "its copy",
-  previous: "the one before of its kind",
+  previous: "the previous one of its kind",
   "next-hop": "the same on the next hop",
-  "hop-before": "the same on the hop before",
+  "hop-before": "the same on the previous hop",
 };
 
 export const wordsOf = (twin: Twin): string => WORDS[twin.why];

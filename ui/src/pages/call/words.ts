@@ -49,25 +49,25 @@ export function withoutVerdict(call: Pick<Call, "state" | "code" | "reason" | "c
   const answer = call.code ? `${call.code} ${call.reason ?? ""}`.trim() : "no answer";
   switch (call.state) {
     case "cancelled":
-      return "Nothing wrong was found: the caller gave up before the answer.";
+      return "Nothing wrong was found: the caller cancelled before the answer.";
     case "rejected":
-      return `Nothing wrong was found: the call was refused with ${answer}.`;
+      return `Nothing wrong was found: the call was rejected with ${answer}.`;
     case "redirected":
       return `Nothing wrong was found: the call was redirected with ${answer}.`;
     case "auth-challenged":
-      return "Nothing wrong was found: the caller was asked for credentials and did not come back.";
+      return "Nothing wrong was found: the server asked for credentials and the caller did not retry.";
     case "joined-mid-call":
-      return "Nothing wrong was found in what was captured: the capture joined the call in mid-call.";
+      return "Nothing wrong was found in what was captured: the capture started during the call.";
     case "completed":
     case "answered":
       return call.capture.complete ? "Nothing wrong was found." : "Nothing wrong was found in what was captured.";
     default:
-      return "Nothing wrong was found: the call did not get further.";
+      return "Nothing wrong was found: the call did not reach an answer.";
   }
 }
 
 /** What a number beside those of From and To says about a call. */
-export const ROLES: Record<OtherNumber["role"], string> = { asserted: "Asserted", requested: "Asked for", "diverted-from": "Diverted from" };
+export const ROLES: Record<OtherNumber["role"], string> = { asserted: "Asserted", requested: "Preferred", "diverted-from": "Diverted from" };
 
 export const hangupText = (call: Pick<Call, "hangup">): string => (call.hangup === "none" ? "–" : `the ${call.hangup} hung up`);
 

@@ -43,9 +43,9 @@ export function Bring(props: { show: (range: Range | undefined) => void; chooser
       change(key, { sent: file.size });
       const capture = await untilRead(id, (capture) => change(key, { capture }), gone.signal);
       if (capture.state === "done") props.show(rangeOf(capture));
-      else change(key, { error: capture.error ?? "It could not be read." });
+      else change(key, { error: capture.error ?? "The capture could not be read." });
     } catch (problem) {
-      if (!gone.signal.aborted) change(key, { error: problem instanceof Problem ? problem.message : "That failed." });
+      if (!gone.signal.aborted) change(key, { error: problem instanceof Problem ? problem.message : "The request failed." });
     }
   };
   // One after the other: the second file's progress would only slow down the first one's.
@@ -93,7 +93,7 @@ export function Bring(props: { show: (range: Range | undefined) => void; chooser
         </div>
       </Show>
       <Show when={brought().length > 0}>
-        <ul class="bring-list" aria-label="Captures brought">
+        <ul class="bring-list" aria-label="Uploaded captures">
           <For each={brought()}>{(one) => <Line one={one} show={props.show} forget={() => setBrought((all) => all.filter((other) => other.key !== one.key))} />}</For>
         </ul>
       </Show>
@@ -132,7 +132,7 @@ function Line(props: { one: Brought; show: (range: Range | undefined) => void; f
       <span class="spread" />
       <Show when={done()}>
         <button class="button" onClick={() => props.show(rangeOf(props.one.capture!))}>
-          Show its calls
+          Show calls
         </button>
       </Show>
       <Show when={done() || props.one.error}>

@@ -12,7 +12,7 @@ export function ColumnChoice(): JSX.Element {
     <Popover
       label="Columns"
       align="end"
-      title="Choose the columns"
+      title="Choose columns"
       button={
         <>
           <Icon name="columns" size={16} />
@@ -27,10 +27,10 @@ export function ColumnChoice(): JSX.Element {
               {(column, i) => (
                 <li class="saved-line">
                   <Check column={column} />
-                  <button type="button" class="button icon quiet" aria-label={`${column.title} further left`} disabled={i() === 0} onClick={(event) => moved(event.currentTarget, column.id, -1)}>
+                  <button type="button" class="button icon quiet" aria-label={`Move ${column.title} left`} disabled={i() === 0} onClick={(event) => moved(event.currentTarget, column.id, -1)}>
                     <Icon name="left" size={14} />
                   </button>
-                  <button type="button" class="button icon quiet" aria-label={`${column.title} further right`} disabled={i() === shownColumns().length - 1} onClick={(event) => moved(event.currentTarget, column.id, 1)}>
+                  <button type="button" class="button icon quiet" aria-label={`Move ${column.title} right`} disabled={i() === shownColumns().length - 1} onClick={(event) => moved(event.currentTarget, column.id, 1)}>
                     <Icon name="right" size={14} />
                   </button>
                 </li>
@@ -47,7 +47,7 @@ export function ColumnChoice(): JSX.Element {
             </For>
           </ul>
           <button type="button" class="button" onClick={resetLayout}>
-            As at first
+            Reset
           </button>
         </div>
       )}

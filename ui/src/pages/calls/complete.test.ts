@@ -9,7 +9,7 @@ const FIELDS = [
   field("state", "name", "how the call ended", ["state:completed"], ["rejected", "completed", "redirected"]),
   field("code", "code", "status code of the deciding response", ["code:503"], null, ["status"]),
   field("mos", "score", "lowest G.107 score", ["mos<3.5"]),
-  field("codec", "text", "a codec that was used", ["codec:PCMA", "codec:AMR*"]),
+  field("codec", "text", "codec of a stream", ["codec:PCMA", "codec:AMR*"]),
 ];
 const seen = (name: string): { value: string; count: number }[] => (name === "codec" ? [{ value: "opus", count: 7 }, { value: "a b", count: 1 }] : []);
 const at = (marked: string): string[] => {

@@ -1,4 +1,4 @@
-// What may follow at the caret of a filter: fields, their operators, values, and the words between.
+// Suggestions at the caret of a filter: fields, their operators, values, and the words between.
 
 import type { FilterField } from "../../api/types";
 import { pieces, quote, type Piece } from "./language";
@@ -26,8 +26,8 @@ export type Seen = (field: string) => readonly { value: string; count: number }[
 export const OFFERS_MAX = 40;
 
 const OPERATORS: [string, string][] = [
-  [":", "is; * stands for anything"],
-  ["!=", "is not"],
+  [":", "equals; * matches anything"],
+  ["!=", "not equal"],
   ["<", "less than"],
   ["<=", "at most"],
   [">", "more than"],
@@ -35,9 +35,9 @@ const OPERATORS: [string, string][] = [
 ];
 const ORDERED = new Set(["code", "score", "seconds", "milliseconds", "percent", "time"]);
 const CODES: [string, string][] = [
-  ["4xx", "the request failed"],
-  ["5xx", "a server failed"],
-  ["6xx", "failed everywhere"],
+  ["4xx", "client error"],
+  ["5xx", "server error"],
+  ["6xx", "global failure"],
   ["404", "Not Found"],
   ["408", "Request Timeout"],
   ["480", "Temporarily Unavailable"],
@@ -105,11 +105,11 @@ function words(from: number, to: number, typed: string, afterTest: boolean, fiel
     .map((field) => ({ field, rank: rank(field) }))
     .filter((one) => one.rank < 9)
     .sort((a, b) => a.rank - b.rank)
-    .map(({ field }) => ({ text: ORDERED.has(field.kind) ? field.name : `${field.name}:`, label: field.name, help: `${field.help}, as in ${field.examples[0] ?? ""}`, kind: "field" }));
+    .map(({ field }) => ({ text: ORDERED.has(field.kind) ? field.name : `${field.name}:`, label: field.name, help: `${field.help}, for example ${field.examples[0] ?? ""}`, kind: "field" }));
   const keywords: [string, string, boolean][] = [
-    ["and", "both must hold", afterTest],
-    ["or", "at least one must hold", afterTest],
-    ["not", "the next must not hold", true],
+    ["and", "both must match", afterTest],
+    ["or", "at least one must match", afterTest],
+    ["not", "the next must not match", true],
   ];
   const fitting = keywords.filter(([word, , fits]) => fits && word.startsWith(low)).map(([word, help]): Offer => ({ text: `${word} `, label: word, help, kind: "keyword" }));
   const all = afterTest && low === "" ? [...fitting, ...offers] : [...offers, ...fitting];
@@ -130,7 +130,7 @@ function values(from: number, to: number, typed: string, name: string, fields: r
   if (field.kind === "code") for (const [code, help] of CODES) offer(code, help);
   for (const example of field.examples) {
     const value = pieces(example).find((piece) => piece.kind === "value")?.text;
-    if (value !== undefined && !field.values) offer(value, `as in ${example}`, false);
+    if (value !== undefined && !field.values) offer(value, `for example ${example}`, false);
   }
   // Those that begin as was typed stand first; else the order in which they came.
   const sorted = [...offers.values()].sort((a, b) => Number(b.label?.toLowerCase().startsWith(low)) - Number(a.label?.toLowerCase().startsWith(low)));

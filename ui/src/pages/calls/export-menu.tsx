@@ -1,4 +1,4 @@
-// The selection as a file, or as a link.
+// The filtered calls as a file, or as a link.
 
 import { createSignal, onCleanup, Show, type JSX } from "solid-js";
 import { get, url, type Query } from "../../api/client";
@@ -22,7 +22,7 @@ export function ExportMenu(props: { calls: Selection }): JSX.Element {
     <Popover
       label="Export"
       align="end"
-      title="Export what is selected"
+      title="Export the filtered calls"
       button={
         <>
           <Icon name="download" size={16} />
@@ -40,7 +40,7 @@ function Panel(props: { calls: Selection; close: () => void }): JSX.Element {
   const exact = (): boolean => props.calls.summary()?.exact ?? false;
   const columns = (): string => [...new Set(["id", ...shownColumns().flatMap((column) => column.csv ?? [])])].join(",");
   const csv = (columns?: string): string => url("/calls.csv", { ...props.calls.question(), columns });
-  const count = (): string => (total() === undefined ? "The selection" : `${exact() ? "" : "At least "}${of(total()!, "call", "calls")}`);
+  const count = (): string => (total() === undefined ? "Filtered calls" : `${exact() ? "" : "At least "}${of(total()!, "call", "calls")}`);
   const [progress, setProgress] = createSignal<number>();
   const [error, setError] = createSignal("");
   const abort = new AbortController();
@@ -52,14 +52,14 @@ function Panel(props: { calls: Selection; close: () => void }): JSX.Element {
       download(await lines(props.calls.question(), setProgress, abort.signal), "calls.jsonl");
       props.close();
     } catch (problem) {
-      if (!abort.signal.aborted) setError(problem instanceof Problem ? problem.message : "That failed.");
+      if (!abort.signal.aborted) setError(problem instanceof Problem ? problem.message : "The request failed.");
     }
     setProgress(undefined);
   };
   return (
     <div class="export-panel">
-      <p class="muted num">{count()}, with the filter and the range in force.</p>
-      <Show when={may("calls.export")} fallback={<p class="muted">CSV needs the role support or a higher one.</p>}>
+      <p class="muted num">{count()}, with the current filter and time range.</p>
+      <Show when={may("calls.export")} fallback={<p class="muted">CSV needs the role support or higher.</p>}>
         <a class="choice" href={csv(columns())} download="calls.csv" onClick={props.close}>
           <Icon name="download" size={16} /> CSV, columns of the table
         </a>
@@ -74,7 +74,7 @@ function Panel(props: { calls: Selection; close: () => void }): JSX.Element {
       </Show>
       <button type="button" class="choice" disabled={progress() !== undefined} onClick={() => void json()}>
         <Icon name="download" size={16} />
-        <Show when={progress() !== undefined} fallback={<>JSON, one call a line{(total() ?? 0) > JSON_CALLS_MAX ? ` (the newest ${whole(JSON_CALLS_MAX)})` : ""}</>}>
+        <Show when={progress() !== undefined} fallback={<>JSON, one call per line{(total() ?? 0) > JSON_CALLS_MAX ? ` (the newest ${whole(JSON_CALLS_MAX)})` : ""}</>}>
           <span class="num">{of(progress()!, "call", "calls")} so far …</span>
         </Show>
       </button>
@@ -87,8 +87,8 @@ function Panel(props: { calls: Selection; close: () => void }): JSX.Element {
         <CopyButton text={() => location.href} what="Copy the link to this list" icon="link">
           Copy link
         </CopyButton>
-        <CopyButton text={() => new URL(url("/calls", props.calls.question()), location.href).href} what="Copy the API's address of this list">
-          Copy API address
+        <CopyButton text={() => new URL(url("/calls", props.calls.question()), location.href).href} what="Copy the API URL of this list">
+          Copy API URL
         </CopyButton>
       </div>
     </div>

@@ -18,13 +18,13 @@ interface Figure {
 const badShare = (totals: CallsTotals): number | null => (totals.calls > 0 ? totals.bad / totals.calls : null);
 
 const FIGURES: Figure[] = [
-  { name: "Calls", value: (totals) => whole(totals.calls), about: "Calls whose first INVITE lies in the range and that pass the filter." },
-  { name: "ASR", value: (totals) => percent(totals.asr), about: "Answer-seizure ratio: the share of calls that were answered with a 2xx." },
-  { name: "NER", value: (totals) => percent(totals.ner), about: "Network effectiveness ratio (ITU-T E.425): the share that the network brought to its end: answered, or ended by a person: busy, no answer, declined, cancelled. What is missing are faults of the network." },
-  { name: "ACD", value: (totals) => (totals.acd_s === null ? NONE : duration(totals.acd_s * 1000)), about: "Average call duration: answer to end, of answered calls." },
-  { name: "PDD", value: (totals) => duration(totals.pdd_ms), about: "Post-dial delay: first INVITE to the first sign of ringing, on average." },
-  { name: "MOS", value: (totals) => score(totals.mos), meaning: (totals) => meaningOfScore(totals.mos), word: (totals) => wordOfScore(totals.mos), about: "Mean of the calls' scores (ITU-T G.107), of each call its worst stream. From 4 on listeners are satisfied." },
-  { name: "With a verdict", value: (totals) => percent(badShare(totals)), about: "The share of calls in which something was wrong: one-way audio, loss, failures, retransmissions and the like. Filter verdict:* shows them." },
+  { name: "Calls", value: (totals) => whole(totals.calls), about: "Calls that match the filter and whose first INVITE is in the time range." },
+  { name: "ASR", value: (totals) => percent(totals.asr), about: "Answer-seizure ratio: share of calls answered with a 2xx." },
+  { name: "NER", value: (totals) => percent(totals.ner), about: "Network effectiveness ratio (ITU-T E.425): share of calls that the network delivered, whether the user answered or not (busy, no answer, declined, cancelled). The rest failed in the network." },
+  { name: "ACD", value: (totals) => (totals.acd_s === null ? NONE : duration(totals.acd_s * 1000)), about: "Average call duration: answer to end, answered calls only." },
+  { name: "PDD", value: (totals) => duration(totals.pdd_ms), about: "Post-dial delay: first INVITE to first ringing, average." },
+  { name: "MOS", value: (totals) => score(totals.mos), meaning: (totals) => meaningOfScore(totals.mos), word: (totals) => wordOfScore(totals.mos), about: "Average MOS of the calls (ITU-T G.107), worst stream of each call. At 4 or more users are satisfied." },
+  { name: "With a verdict", value: (totals) => percent(badShare(totals)), about: "Share of calls with a problem: one-way audio, loss, failures, retransmissions and others. The filter verdict:* shows them." },
 ];
 
 export function Figures(props: { summary: CallsSummary | undefined; error: unknown; retry: () => void }): JSX.Element {
@@ -36,7 +36,7 @@ export function Figures(props: { summary: CallsSummary | undefined; error: unkno
       <Show when={props.error}>
         <p class="figures-note" role="status">
           <span class="bad-ink row">
-            <Icon name="bad" size={14} /> The figures could not be made.
+            <Icon name="bad" size={14} /> The statistics could not be computed.
           </span>
           <button class="button" onClick={() => props.retry()}>
             Try again
@@ -46,9 +46,9 @@ export function Figures(props: { summary: CallsSummary | undefined; error: unkno
       <Show when={props.summary && !props.summary.exact}>
         <p class="figures-note warn-ink row" role="status">
           <Icon name="warn" size={14} />
-          <Show when={props.summary?.seen_from} fallback="No call could be counted in the time that a summary may take. A shorter range is counted whole.">
+          <Show when={props.summary?.seen_from} fallback="Counting took too long. Choose a shorter time range.">
             <span>
-              Counted from <Time at={props.summary!.seen_from} /> on only: going through all of the range takes too long.
+              Counted since <Time at={props.summary!.seen_from} /> on only: going through all of the range takes too long.
             </span>
           </Show>
         </p>

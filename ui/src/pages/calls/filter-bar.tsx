@@ -3,6 +3,7 @@
 import { useNavigate } from "@solidjs/router";
 import { createEffect, createMemo, createSignal, createUniqueId, For, on, Show, type JSX } from "solid-js";
 import { Problem } from "../../api/problem";
+import { sentence } from "../../format";
 import { Icon } from "../../parts/icon";
 import { useKeys } from "../../parts/keys";
 import { may } from "../../session";
@@ -154,14 +155,14 @@ export function FilterBar(props: FilterBarProps): JSX.Element {
           />
         </div>
         <Show when={text()}>
-          <button type="button" class="button icon quiet" aria-label="Clear the filter" title="Clear the filter" onClick={clear}>
+          <button type="button" class="button icon quiet" aria-label="Clear filter" title="Clear filter" onClick={clear}>
             <Icon name="close" size={14} />
           </button>
         </Show>
         {props.children}
       </form>
       <Show when={listed()}>
-        <ul id={`${id}-list`} class="filter-offers" role="listbox" aria-label="What may follow" style={{ "--at": `${offersAt(completion(), scrolled())}ch` }}>
+        <ul id={`${id}-list`} class="filter-offers" role="listbox" aria-label="Suggestions" style={{ "--at": `${offersAt(completion(), scrolled())}ch` }}>
           <For each={completion().offers}>
             {(offer, i) => (
               // The pointer must not take the focus from the field before the click arrives.
@@ -178,7 +179,7 @@ export function FilterBar(props: FilterBarProps): JSX.Element {
           <p id={`${id}-wrong`} class="filter-said bad-ink" role="alert">
             <Icon name="bad" size={14} />
             <span>
-              Column {found().column}: {found().message}.
+              {sentence(found().message)}.
             </span>
             <Show when={found().fix} fallback={<span>{found().expected}</span>}>
               {(fix) => (
@@ -190,7 +191,7 @@ export function FilterBar(props: FilterBarProps): JSX.Element {
                     submit();
                   }}
                 >
-                  Use {fix().name}
+                  Did you mean {fix().name}?
                 </button>
               )}
             </Show>
@@ -218,7 +219,7 @@ const PLACEHOLDER = "Number, Call-ID, address, or mos<3.5 and state:completed";
 function remembered(): Offer[] {
   const own = saved().map((one): Offer => ({ text: one.text, label: one.name, help: one.text, kind: "saved" }));
   const known = new Set(own.map((one) => one.text));
-  return [...own, ...recent().filter((text) => !known.has(text)).slice(0, 5).map((text): Offer => ({ text, help: "asked before", kind: "recent" }))];
+  return [...own, ...recent().filter((text) => !known.has(text)).slice(0, 5).map((text): Offer => ({ text, help: "recent", kind: "recent" }))];
 }
 
 /** Under the piece that is completed, but never so far right that the list leaves the window. */

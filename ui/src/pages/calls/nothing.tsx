@@ -49,7 +49,7 @@ export function Nothing(props: NothingProps): JSX.Element {
   );
   const goThere = (there: Stretch): void => props.setRange(absolute(there.from, there.to));
   return (
-    <Show when={found()} fallback={<Loading what="where there are calls" />}>
+    <Show when={found()} fallback={<Loading what="the nearest calls" />}>
       {(now) => (
         <Switch>
           <Match when={!now().any}>
@@ -61,9 +61,9 @@ export function Nothing(props: NothingProps): JSX.Element {
             </Empty>
           </Match>
           <Match when={true}>
-            <Empty icon="filter" title="No calls pass the filter">
+            <Empty icon="filter" title="No calls match">
               <p>
-                {now().inRange > 0 ? `${of(now().inRange, "call lies", "calls lie")} in the range without it.` : "There are no calls in the range without it, either."}
+                {now().inRange > 0 ? `${of(now().inRange, "call", "calls")} in this time range.` : "There are no calls in this time range."}
               </p>
               <div class="ways">
                 <For each={now().dropped}>
@@ -75,7 +75,7 @@ export function Nothing(props: NothingProps): JSX.Element {
                 </For>
                 <Show when={now().inRange > 0}>
                   <button class="button" onClick={() => props.setFilter("")}>
-                    Without a filter
+                    Clear filter
                   </button>
                 </Show>
               </div>
@@ -93,7 +93,7 @@ function Elsewhere(props: { there: Stretch | undefined; go: (there: Stretch) => 
     <Show when={props.there}>
       {(there) => (
         <div class="ways">
-          <span>The nearest are</span>
+          <span>Nearest calls:</span>
           <button class="button primary" onClick={() => props.go(there())}>
             {of(there().calls, "call", "calls")}: {rangeText(absolute(there().from, there().to), zone())}
           </button>
@@ -113,15 +113,15 @@ function NoneAtAll(props: { upload: () => void }): JSX.Element {
   return (
     <Empty icon="calls" title="No calls yet">
       <Show when={seen().length > 0}>
-        <p>Packets of protocols were seen that calls may be inside of, but Trunkline does not read them:</p>
+        <p>Trunkline saw protocols that may carry calls, but it does not decode them:</p>
         <NotAnalysedList seen={seen()} />
       </Show>
-      <p>No call was captured or read so far. Calls appear here as soon as there are some:</p>
+      <p>No calls have been captured or imported yet. To get calls:</p>
       <dl class="ways-to-begin">
         <dt>
           <code>trunkline open FILE.pcap</code>
         </dt>
-        <dd>shows the calls of a capture</dd>
+        <dd>opens a capture file</dd>
         <dt>
           <code>trunkline run -i eth0</code>
         </dt>
@@ -129,13 +129,13 @@ function NoneAtAll(props: { upload: () => void }): JSX.Element {
         <dt>
           <code>trunkline demo</code>
         </dt>
-        <dd>plays a world with planted faults</dd>
+        <dd>runs a demo with known faults</dd>
       </dl>
       <Show when={session()?.uploads && may("captures.upload")}>
         <p>
-          Or drop a capture onto this page,{" "}
+          Or drop a capture onto this page, or{" "}
           <button class="button" onClick={() => props.upload()}>
-            choose one
+            choose a file
           </button>
         </p>
       </Show>

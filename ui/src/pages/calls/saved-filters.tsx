@@ -36,7 +36,7 @@ function Panel(props: { filter: string; use: (filter: string) => void; here: Sav
     try {
       await run();
     } catch (problem) {
-      setError(problem instanceof Problem ? problem.message : "That failed.");
+      setError(problem instanceof Problem ? problem.message : "The request failed.");
     }
   };
   const use = (filter: string): void => {
@@ -46,7 +46,7 @@ function Panel(props: { filter: string; use: (filter: string) => void; here: Sav
   const removable = (one: SavedFilter): boolean => (one.shared ? may("filters.share") : true);
   return (
     <div class="saved-panel">
-      <Show when={props.filter} fallback={<p class="muted">Filter the calls, then save the filter here.</p>}>
+      <Show when={props.filter} fallback={<p class="muted">Enter a filter, then save it here.</p>}>
         <Show when={!props.here} fallback={<p>Saved as {props.here!.name}.</p>}>
           <SaveForm filter={props.filter} attempt={attempt} />
         </Show>
@@ -70,7 +70,7 @@ function Panel(props: { filter: string; use: (filter: string) => void; here: Sav
                   </Show>
                 </button>
                 <Show when={removable(one)}>
-                  <button type="button" class="button icon quiet" aria-label={`Forget ${one.name}`} title="Forget" onClick={() => void attempt(() => forget(one.name, one.shared))}>
+                  <button type="button" class="button icon quiet" aria-label={`Delete ${one.name}`} title="Delete" onClick={() => void attempt(() => forget(one.name, one.shared))}>
                     <Icon name="trash" size={14} />
                   </button>
                 </Show>
@@ -80,7 +80,7 @@ function Panel(props: { filter: string; use: (filter: string) => void; here: Sav
         </ul>
       </Show>
       <Show when={recent().length > 0}>
-        <h2>Asked before in this browser</h2>
+        <h2>Recent filters in this browser</h2>
         <ul>
           <For each={recent()}>
             {(text) => (
@@ -115,7 +115,7 @@ function SaveForm(props: { filter: string; attempt: (run: () => Promise<void>) =
       <div class="row">
         <Show when={may("filters.share")}>
           <label class="row">
-            <input type="checkbox" checked={shared()} onChange={(event) => setShared(event.currentTarget.checked)} /> For everybody
+            <input type="checkbox" checked={shared()} onChange={(event) => setShared(event.currentTarget.checked)} /> Share with everyone
           </label>
         </Show>
         <button class="button primary spread">Save</button>

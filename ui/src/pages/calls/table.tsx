@@ -3,7 +3,7 @@
 import { A } from "@solidjs/router";
 import { createMemo, For, Match, onCleanup, Show, Switch, type JSX } from "solid-js";
 import type { Call } from "../../api/types";
-import { duration } from "../../format";
+import { duration, of } from "../../format";
 import { Icon } from "../../parts/icon";
 import { Mos, StateTag } from "../../parts/meaning";
 import { PHONE, useMedia } from "../../parts/media";
@@ -72,7 +72,7 @@ function Head(props: { calls: Selection }): JSX.Element {
               <button
                 type="button"
                 class="order"
-                title={props.calls.oldestFirst() ? "Oldest first; a click puts the newest first" : "Newest first; a click puts the oldest first"}
+                title={props.calls.oldestFirst() ? "Oldest first; click for newest first" : "Newest first; click for oldest first"}
                 onClick={() => props.calls.setOldestFirst(!props.calls.oldestFirst())}
               >
                 {column.title} <span aria-hidden="true">{props.calls.oldestFirst() ? "↑" : "↓"}</span>
@@ -166,7 +166,7 @@ function Value(props: { column: Column; call: Call; add: (test: Test, exclude: b
           type="button"
           class="facet clip"
           tabindex="-1"
-          title={`Only ${written(found())} · Alt: all but it`}
+          title={`Filter ${written(found())} · Alt: exclude`}
           onClick={(event) => props.add(found(), event.altKey)}
           onKeyDown={(event) => {
             if (event.key !== "Enter" || !event.altKey) return;
@@ -183,7 +183,7 @@ function Value(props: { column: Column; call: Call; add: (test: Test, exclude: b
 
 function Card(props: { call: Call; opened: (call: Call) => void }): JSX.Element {
   const party = (user: string): JSX.Element => (
-    <span class="clip num" title={isMasked(user) ? "Masked: your role does not show whole numbers" : undefined}>
+    <span class="clip num" title={isMasked(user) ? "Masked: your role does not see full numbers" : undefined}>
       {user || "none"}
     </span>
   );
@@ -221,18 +221,18 @@ function Card(props: { call: Call; opened: (call: Call) => void }): JSX.Element 
 function Foot(props: { calls: Selection }): JSX.Element {
   return (
     <p class="calls-foot muted" role="status">
-      <Switch fallback={props.calls.more() ? "Loading more calls …" : "That is all."}>
+      <Switch fallback={props.calls.more() ? "Loading more calls …" : `End of list (${of(props.calls.count(), "call", "calls")})`}>
         <Match when={props.calls.busy() && props.calls.count() === 0}>Loading calls …</Match>
         <Match when={props.calls.pageError()}>
-          More calls could not be loaded.{" "}
+          Could not load more calls.{" "}
           <button class="button" onClick={props.calls.retryPage}>
             Try again
           </button>
         </Match>
         <Match when={props.calls.stopped()}>
-          Finding {props.calls.count() > 0 ? "more" : "calls that pass the filter"} takes long: nothing else so far.{" "}
+          The search stopped after its time limit: no {props.calls.count() > 0 ? "more " : ""}calls found so far.{" "}
           <button class="button" onClick={props.calls.retryPage}>
-            Search on
+            Continue search
           </button>
         </Match>
       </Switch>

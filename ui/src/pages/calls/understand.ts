@@ -49,7 +49,7 @@ export const callNamed = (text: string): string | undefined => (CALL.test(text.t
 /** What a word without a field means; none if that cannot be told. */
 export function wordMeans(word: string, knows: Knows): { test: string; why: string } | undefined {
   if (word.startsWith('"')) return undefined;
-  if (V4.test(word) || (V6.test(word) && word.includes(":"))) return { test: `ip:${word}`, why: "any host of its signalling or media" };
+  if (V4.test(word) || (V6.test(word) && word.includes(":"))) return { test: `ip:${word}`, why: "any signalling or media host" };
   if (/^(?:sips?|tel):/i.test(word)) return uri(word);
   if (word.includes("@")) return { test: `callid:${quote(word)}`, why: "Call-ID" };
   if (NUMBER.test(word) && (word.match(/\d/g)?.length ?? 0) >= 2) return number(word, knows);
@@ -59,22 +59,22 @@ export function wordMeans(word: string, knows: Knows): { test: string; why: stri
   }
   if (/^[3-6]xx$/i.test(word)) return { test: `code:${word.toLowerCase()}`, why: "status code" };
   const codec = knows.codecs.find((one) => one.toLowerCase() === word.toLowerCase());
-  if (codec) return { test: `codec:${codec}`, why: "a codec that was used" };
-  if (/^[\w.!%~+-]{16,}$/.test(word) && /\d/.test(word)) return { test: `callid:${word}*`, why: "Call-IDs that begin so" };
+  if (codec) return { test: `codec:${codec}`, why: "codec of a stream" };
+  if (/^[\w.!%~+-]{16,}$/.test(word) && /\d/.test(word)) return { test: `callid:${word}*`, why: "Call-IDs that start with it" };
   return undefined;
 }
 
 function number(word: string, knows: Knows): { test: string; why: string } {
   const star = word.endsWith("*");
   const plain = (word.startsWith("+") ? "+" : "") + word.replace(/\D/g, "");
-  if (star && !knows.wholeNumbersOnly) return { test: `number:${plain}*`, why: "numbers that begin so" };
+  if (star && !knows.wholeNumbersOnly) return { test: `number:${plain}*`, why: "numbers that start with it" };
   if (word.startsWith("+") || knows.wholeNumbersOnly || plain.length < 6) return { test: `number:${plain}`, why: "number of caller or callee" };
-  return { test: `number:*${plain.replace(/^0+(?=\d{6})/, "")}`, why: "numbers that end so" };
+  return { test: `number:*${plain.replace(/^0+(?=\d{6})/, "")}`, why: "numbers that end with it" };
 }
 
 /** sip:+4420...@host: the number counts, whichever host wrote it. Numbers are kept without escapes. */
 function uri(word: string): { test: string; why: string } {
   const user = /^\w+:([^@;]*)/.exec(word)?.[1] ?? word;
   const plain = user.replace(/%[2-7][0-9a-f]/gi, (escape) => decodeURIComponent(escape));
-  return { test: `number:${quote(plain)}`, why: "a number of the call" };
+  return { test: `number:${quote(plain)}`, why: "any number of the call" };
 }

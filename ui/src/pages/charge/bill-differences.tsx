@@ -23,7 +23,7 @@ export function Differences(props: { one: ChargeComparison; compared: ChargeComp
   const [search, setSearch] = useSearchParams<{ kind?: string; sure?: string; order?: string }>();
   const path = (): string => `/charge/comparisons/${props.one.id}/differences`;
   const sums = sumsOf(props.compared);
-  // Where nothing is certain, what cannot be said is what there is.
+  // Where nothing is certain, what is undecided is what there is.
   const sure = (): string => search.sure ?? (sums.count > 0 ? "true" : "false");
   const asked = (): Asked => ({ kind: search.kind, sure: sure(), order: search.order });
   const found = useRows<ChargeDifferencesPage, ChargeDifference>(path, asked, (page) => page.differences);
@@ -34,12 +34,12 @@ export function Differences(props: { one: ChargeComparison; compared: ChargeComp
   return (
     <section class="panel" aria-label="Differences">
       <header>
-        <div class="row" role="group" aria-label="What is listed">
+        <div class="row" role="group" aria-label="View">
           <button class="button" aria-pressed={!isUnsure()} disabled={sums.count === 0} onClick={() => show("true")}>
             Differences
           </button>
           <button class="button" aria-pressed={isUnsure()} disabled={sums.unsure === 0} onClick={() => show("false")}>
-            Cannot be said
+            Undecided
           </button>
         </div>
         <select class="input" aria-label="Kind" value={search.kind ?? ""} onChange={(event) => setSearch({ kind: event.currentTarget.value || undefined })}>
@@ -52,19 +52,19 @@ export function Differences(props: { one: ChargeComparison; compared: ChargeComp
         <Files path={path()} asked={asked()} name="differences" />
       </header>
       <Show when={props.one.cut}>
-        <p class="body warn-ink">Only the first {whole(props.one.listed)} are listed; the sums above hold all. A shorter time lists all of them.</p>
+        <p class="body warn-ink">Only the first {whole(props.one.listed)} are listed; the sums above include all. Choose a shorter time to list all.</p>
       </Show>
       <Show when={!found.error()} fallback={<Trouble error={found.error()} retry={() => void found.load()} />}>
-        <Show when={found.rows().length > 0} fallback={<Show when={!found.busy()} fallback={<Loading what="differences" />}><p class="body muted">Nothing of this kind. Choose another one above.</p></Show>}>
+        <Show when={found.rows().length > 0} fallback={<Show when={!found.busy()} fallback={<Loading what="differences" />}><p class="body muted">None of this kind. Choose another kind above.</p></Show>}>
           <div class="scroll" tabindex="0" role="group" aria-label="Table of differences" aria-busy={found.busy()}>
             <table class="table">
               <thead>
                 <tr>
-                  <th scope="col">What differs</th>
+                  <th scope="col">Difference</th>
                   <Sorted name="When" orders={["oldest", "newest"]} order={search.order ?? "oldest"} sort={(order) => setSearch({ order: order === "oldest" ? undefined : order })} />
-                  <th scope="col">Who called whom</th>
+                  <th scope="col">Parties</th>
                   <th scope="col" class="right">
-                    On the wire
+                    Captured
                   </th>
                   <th scope="col" class="right">
                     Charged
@@ -128,7 +128,7 @@ function Row(props: { row: ChargeDifference; coin: Coin }): JSX.Element {
       </td>
       <td class="right">
         <Show when={r().call && may("packets.download")}>
-          <a class="button icon quiet" href={url(`/calls/${r().call!.id}/pcap`)} download={`call-${r().call!.id}.pcapng`} aria-label="Packets of the call" title="Packets of the call, as pcapng">
+          <a class="button icon quiet" href={url(`/calls/${r().call!.id}/pcap`)} download={`call-${r().call!.id}.pcapng`} aria-label="Packets of the call" title="Download the packets of the call as pcapng">
             <Icon name="download" />
           </a>
         </Show>

@@ -51,13 +51,13 @@ export function BillForm(props: FormProps): JSX.Element {
     setKnown(undefined);
     const found = headOf(await chosen.slice(0, HEAD_OCTETS).text());
     setHead(found);
-    if (!found) return void setError("It has no columns: a bill is text with a line of titles, and commas, semicolons or tabs between the values.");
+    if (!found) return void setError("The file has no columns. A bill is text with a header line, and values separated by commas, semicolons or tabs.");
     setText(undefined);
     setProfile(guess(found, profile()));
   };
   const missing = (): string | undefined => {
     if (!isBill()) return undefined;
-    if (!file() && !known()) return "Bring the bill first.";
+    if (!file() && !known()) return "Choose the bill first.";
     const without = text() === undefined && head() ? lacks(profile()) : [];
     return without.length > 0 ? `Which column is ${without.join(", and which ")}?` : undefined;
   };
@@ -69,7 +69,7 @@ export function BillForm(props: FormProps): JSX.Element {
     setKnown({ id: brought.id, name: brought.name });
     return brought.id;
   };
-  /** The text of what lines should cost; "" where amounts are not looked at. */
+  /** The text of what lines should cost; "" where amounts are not checked. */
   const prices = async (): Promise<string> => {
     if (!isBill() || plan() === "") return "";
     return plan() === "text" ? planText() : (await get<ChargePlan>(`/charge/plans/${encodeURIComponent(plan())}`)).text;
@@ -109,10 +109,10 @@ export function BillForm(props: FormProps): JSX.Element {
   return (
     <section class="panel" aria-label="What to compare">
       <header>
-        <h2>Calls that were captured, beside</h2>
-        <div class="row" role="group" aria-label="Beside what">
+        <h2>Compare captured calls with</h2>
+        <div class="row" role="group" aria-label="Compare with">
           <button type="button" class="button" aria-pressed={!isBill()} onClick={() => setIsBill(false)}>
-            what was charged online
+            online charges
           </button>
           <button type="button" class="button" aria-pressed={isBill()} onClick={() => setIsBill(true)}>
             a bill
@@ -126,11 +126,11 @@ export function BillForm(props: FormProps): JSX.Element {
         <div class="row charge-when">
           <Show when={isBill()}>
             <label class="row">
-              <input type="checkbox" checked={all()} onChange={(event) => setAll(event.currentTarget.checked)} /> all days that the bill touches
+              <input type="checkbox" checked={all()} onChange={(event) => setAll(event.currentTarget.checked)} /> all days of the bill
             </label>
           </Show>
           <Show when={!isBill() || !all()}>
-            <span>From when to when</span>
+            <span>Time range</span>
             <RangePicker range={range()} onChange={setRange} />
           </Show>
         </div>
@@ -148,9 +148,9 @@ export function BillForm(props: FormProps): JSX.Element {
         </Show>
         <p class="row">
           <button class="button primary" disabled={busy()}>
-            {busy() ? (isBill() && !known() ? "Bringing the bill …" : "Beginning …") : "Compare"}
+            {busy() ? (isBill() && !known() ? "Uploading the bill …" : "Starting …") : "Compare"}
           </button>
-          <span class="muted">Nothing is debited or changed by it.</span>
+          <span class="muted">This does not debit or change anything.</span>
         </p>
       </form>
     </section>
@@ -162,7 +162,7 @@ function Bring(props: { file: File | undefined; known: string | undefined; take:
   const [over, setOver] = createSignal(false);
   let input: HTMLInputElement | undefined;
   return (
-    <Show when={may("numbers.read")} fallback={<p class="remark">Numbers are masked for you: somebody who sees them may compare a bill. What was charged online you may compare.</p>}>
+    <Show when={may("numbers.read")} fallback={<p class="remark">Your role sees numbers masked, so it cannot compare a bill. It can compare online charges.</p>}>
       <div
         class="charge-drop"
         classList={{ over: over() }}
@@ -179,9 +179,9 @@ function Bring(props: { file: File | undefined; known: string | undefined; take:
       >
         <Icon name="upload" size={22} />
         <span>
-          <Show when={props.file ?? props.known} fallback="Drop the bill here: comma-separated values with a line of titles.">
+          <Show when={props.file ?? props.known} fallback="Drop the bill here: comma-separated values with a header line.">
             <b>{props.file?.name ?? props.known}</b>
-            <Show when={props.file} fallback={<span class="muted"> as it was brought before</span>}>
+            <Show when={props.file} fallback={<span class="muted"> uploaded before</span>}>
               <span class="muted"> {octets(props.file!.size)}</span>
             </Show>
           </Show>
@@ -195,28 +195,28 @@ function Bring(props: { file: File | undefined; known: string | undefined; take:
   );
 }
 
-/** What lines should cost. */
+/** Expected price of lines. */
 function Plan(props: { node: ChargeNode | null; plan: string; setPlan: (plan: string) => void; text: string; setText: (text: string) => void }): JSX.Element {
   return (
     <div class="stack">
       <label class="field charge-narrow">
-        <span>What lines should cost</span>
+        <span>Expected price of lines</span>
         <select class="input" value={props.plan} onChange={(event) => props.setPlan(event.currentTarget.value)}>
-          <option value="">amounts are not looked at</option>
+          <option value="">do not check amounts</option>
           <For each={props.node?.plans ?? []}>
             {(plan) => (
               <option value={plan.name} selected={plan.name === props.plan}>
-                as the plan “{plan.name}” says
+                plan “{plan.name}”
               </option>
             )}
           </For>
           <option value="text" selected={props.plan === "text"}>
-            as a text says
+            plan text below
           </option>
         </select>
       </label>
       <Show when={props.plan === "text"}>
-        <textarea class="input charge-text" aria-label="Text of the carrier's prices" spellcheck={false} placeholder={'[plan]\nname = "carrier"\ncurrency = "EUR"'} value={props.text} onInput={(event) => props.setText(event.currentTarget.value)} />
+        <textarea class="input charge-text" aria-label="Plan text of the carrier's prices" spellcheck={false} placeholder={'[plan]\nname = "carrier"\ncurrency = "EUR"'} value={props.text} onInput={(event) => props.setText(event.currentTarget.value)} />
       </Show>
     </div>
   );
@@ -231,7 +231,7 @@ interface MoreValues {
   group: number | null;
 }
 
-/** Which calls, and what counts as the same. */
+/** Filter and tolerances. */
 function More(props: { values: MoreValues; change: (to: Partial<MoreValues>) => void }): JSX.Element {
   const help = createUniqueId();
   const field = (name: "begin" | "length" | "ahead" | "silence" | "group", label: string, usual: string, min?: number, max?: number): JSX.Element => (
@@ -252,19 +252,19 @@ function More(props: { values: MoreValues; change: (to: Partial<MoreValues>) => 
   const isUsual = (): boolean => Object.values(props.values).every((value) => value === null || value === "");
   return (
     <details open={!isUsual()}>
-      <summary>Which calls, and what counts as the same</summary>
+      <summary>Filter and tolerances</summary>
       <div class="charge-form">
         <label class="field charge-wide">
-          <span>Calls that have to have a line</span>
-          <input class="input" type="search" placeholder="all; as src:10.0.0.0/8 or caller:+4420*" aria-describedby={help} value={props.values.filter} onChange={(event) => props.change({ filter: event.currentTarget.value })} />
+          <span>Calls that must have a line</span>
+          <input class="input" type="search" placeholder="all; for example src:10.0.0.0/8 or caller:+4420*" aria-describedby={help} value={props.values.filter} onChange={(event) => props.change({ filter: event.currentTarget.value })} />
           <span id={help} class="muted charge-small">
-            A filter as on the page of calls: lines of other calls are left out, lines without a call are told.
+            The same filter language as on the Calls page. Lines of other calls are ignored, lines without a call are reported.
           </span>
         </label>
-        {field("begin", "Begins may be apart, seconds", "10", 0, 300)}
-        {field("length", "Lengths may be apart, seconds", "2", 0, 600)}
-        {field("ahead", "The bill’s clock is ahead, seconds", "measured", -86_400, 86_400)}
-        {field("silence", "Silence that means: not captured, seconds", "3600", 60, 86_400)}
+        {field("begin", "Maximum difference of start times, seconds", "10", 0, 300)}
+        {field("length", "Maximum difference of durations, seconds", "2", 0, 600)}
+        {field("ahead", "Clock of the bill is ahead by, seconds", "measured", -86_400, 86_400)}
+        {field("silence", "Gap that counts as not captured, seconds", "3600", 60, 86_400)}
         {field("group", "Rating group of calls", "any", 0)}
       </div>
     </details>

@@ -13,11 +13,11 @@ export interface BillProfileProps {
 }
 
 const COLUMNS = [
-  ["caller", "Who called", true],
-  ["called", "Who was called", true],
-  ["begin", "When it began", true],
-  ["duration", "How long it was", true],
-  ["amount", "What is asked for it", false],
+  ["caller", "Caller", true],
+  ["called", "Called number", true],
+  ["begin", "Start time", true],
+  ["duration", "Duration", true],
+  ["amount", "Amount", false],
   ["reference", "Call-ID", false],
 ] as const;
 
@@ -40,7 +40,7 @@ function Text(props: BillProfileProps): JSX.Element {
   return (
     <div class="stack">
       <label class="field">
-        <span>How numbers and the bill are written, as a profile has it (docs/manual/wire-against-bill.md)</span>
+        <span>Format of numbers and of the bill, as a profile (docs/manual/wire-against-bill.md)</span>
         <textarea class="input charge-text" spellcheck={false} value={props.text} onInput={(event) => props.setText(event.currentTarget.value)} />
       </label>
       <p>
@@ -98,9 +98,9 @@ function Forms(props: BillProfileProps): JSX.Element {
   const zones = Intl.supportedValuesOf("timeZone");
   return (
     <fieldset class="charge-form">
-      <legend>How it is written</legend>
+      <legend>Format of the bill</legend>
       <label class="field">
-        <span>Time zone of its times</span>
+        <span>Time zone</span>
         <select class="input" value={props.profile.zone} onChange={(event) => props.change({ zone: event.currentTarget.value })}>
           <For each={["UTC", ...zones.filter((name) => name !== "UTC")]}>
             {(name) => (
@@ -111,26 +111,26 @@ function Forms(props: BillProfileProps): JSX.Element {
           </For>
         </select>
       </label>
-      {choice("dateOrder", "Dates such as 03/04/2026", [
+      {choice("dateOrder", "Dates such as 03/04/2026 mean", [
         ["day-first", "3 April"],
         ["month-first", "March 4"],
       ])}
-      {choice("durationUnit", "Lengths are", [
+      {choice("durationUnit", "Durations are in", [
         ["seconds", "seconds"],
         ["minutes", "minutes"],
         ["milliseconds", "milliseconds"],
       ])}
-      {choice("amountUnit", "Amounts are", [
+      {choice("amountUnit", "Amounts are in", [
         ["major", "euros, pounds, dollars"],
         ["minor", "cents, pence"],
       ])}
-      {choice("decimal", "Before a fraction stands", [
-        ["", "a point or a comma"],
-        [".", "a point"],
-        [",", "a comma"],
+      {choice("decimal", "Decimal separator", [
+        ["", "point or comma"],
+        [".", "point"],
+        [",", "comma"],
       ])}
       <label class="field">
-        <span>Rounded up to (first + each, seconds)</span>
+        <span>Billing increments (first + each next, seconds)</span>
         <select class="input" value={props.profile.rounding} onChange={(event) => props.change({ rounding: event.currentTarget.value })}>
           <For each={ROUNDINGS}>
             {(rounding) => (
@@ -156,15 +156,15 @@ function Numbers(props: BillProfileProps): JSX.Element {
   );
   return (
     <details open={open()}>
-      <summary>How numbers are written</summary>
+      <summary>Number format</summary>
       <div class="charge-form">
-        {field("country", "Country code", "33; without one only + is understood")}
-        {field("national", "Before national numbers", "0")}
-        {field("international", "Before international ones, besides +", "00")}
+        {field("country", "Country code", "33; without it only + is understood")}
+        {field("national", "National prefix", "0")}
+        {field("international", "International prefixes, besides +", "00")}
         <label class="field">
-          <span>A number without any of these is</span>
+          <span>A number without a prefix is</span>
           <select class="input" value={props.profile.bare} onChange={(event) => props.change({ bare: event.currentTarget.value as Profile["bare"] })}>
-            <option value="unknown">not understood</option>
+            <option value="unknown">unknown</option>
             <option value="international" selected={props.profile.bare === "international"}>
               international
             </option>

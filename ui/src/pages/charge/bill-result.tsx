@@ -17,13 +17,13 @@ export function BillResult(props: { one: ChargeComparison; compared: ChargeCompa
   /** Nothing differs because there was nothing that could. */
   const nothing = (): boolean => agrees() && c().lines === 0;
   const title = (): string => {
-    if (nothing()) return isBill() ? "No line of the bill lies in that time" : "Nothing was charged for calls in that time";
-    if (agrees()) return "All agrees";
-    return sums().count > 0 ? of(sums().count, "difference", "differences") : "Nothing that is certain differs";
+    if (nothing()) return isBill() ? "No lines of the bill in this time range" : "No charges for calls in this time range";
+    if (agrees()) return "No differences";
+    return sums().count > 0 ? of(sums().count, "difference", "differences") : "No certain differences";
   };
   return (
     <>
-      <section class="panel" aria-label="What came of it">
+      <section class="panel" aria-label="Result">
         <header>
           <span class={nothing() ? "muted" : agrees() ? "good-ink" : "warn-ink"}>
             <Icon name={nothing() ? "note" : agrees() ? "good" : "warn"} />
@@ -34,20 +34,20 @@ export function BillResult(props: { one: ChargeComparison; compared: ChargeCompa
           </span>
         </header>
         <dl class="charge-facts charge-tight body">
-          <Figure name="Asked for too much">{micros(sums().over, coinOf(c()))}</Figure>
-          <Figure name="Asked for too little">{micros(sums().under, coinOf(c()))}</Figure>
-          <Figure name="Cannot be said">{whole(sums().unsure)}</Figure>
+          <Figure name="Overcharged">{micros(sums().over, coinOf(c()))}</Figure>
+          <Figure name="Undercharged">{micros(sums().under, coinOf(c()))}</Figure>
+          <Figure name="Undecided">{whole(sums().unsure)}</Figure>
           <Figure name={isBill() ? "Lines" : "Sessions charged"}>
             {whole(c().lines)} <span class="muted charge-small">{whole(c().agreed)} agree</span>
           </Figure>
           <Figure name="Calls answered">{whole(c().calls)}</Figure>
-          <Figure name={isBill() ? "The bill asks for" : "Charged"}>{micros(c().asked_micros, coinOf(c()))}</Figure>
+          <Figure name={isBill() ? "Billed" : "Charged"}>{micros(c().asked_micros, coinOf(c()))}</Figure>
         </dl>
         <Show when={nothing()}>
           <p class="body muted">
             {isBill()
-              ? "Is the range right, and the time zone of the bill? Without a range it is all days that the bill touches."
-              : `${of(c().calls, "call was", "calls were")} answered, and no session with a number that was called has a record: choose another range. Records come behind sessions, so what is still open has none yet; calls of who is no subscriber here need none.`}
+              ? "Check the time range and the time zone of the bill. Without a range, all days of the bill are compared."
+              : `${of(c().calls, "call was", "calls were")} answered, but there are no charging records of calls: choose another range. Open sessions have no record yet; calls of numbers that are not subscribers need none.`}
           </p>
         </Show>
         <Show when={sums().count + sums().unsure > 0}>
@@ -76,7 +76,7 @@ function Kinds(props: { id: string; compared: ChargeCompared }): JSX.Element {
   const [search] = useSearchParams<{ kind?: string; sure?: string }>();
   const coin = (): ReturnType<typeof coinOf> => coinOf(props.compared);
   const there = (): ChargeComparedKind[] => props.compared.kinds.filter((kind) => kind.count + kind.unsure > 0);
-  /** A kind of which nothing is certain leads to what cannot be said of it. */
+  /** A kind of which nothing is certain leads to what is undecided. */
   const sureOf = (kind: ChargeComparedKind): string | undefined => (kind.count > 0 ? undefined : "false");
   const money = (amount: number): string => (amount === 0 ? "–" : micros(amount, coin()));
   return (
@@ -84,21 +84,21 @@ function Kinds(props: { id: string; compared: ChargeCompared }): JSX.Element {
       <table class="table">
         <thead>
           <tr>
-            <th scope="col">What differs</th>
+            <th scope="col">Difference</th>
             <th scope="col" class="right">
-              How often
+              Count
             </th>
             <th scope="col" class="right">
-              Too much
+              Overcharged
             </th>
             <th scope="col" class="right">
-              Too little
+              Undercharged
             </th>
             <th scope="col" class="right">
-              Cannot be said
+              Undecided
             </th>
             <th scope="col" class="right">
-              Hangs on it
+              In dispute
             </th>
           </tr>
         </thead>
@@ -117,7 +117,7 @@ function Kinds(props: { id: string; compared: ChargeCompared }): JSX.Element {
                 <td class="right num nowrap">{money(kind.under_micros)}</td>
                 <td class="right num">
                   <Show when={kind.unsure > 0} fallback="–">
-                    <A href={`/charge/bill/${props.id}?kind=${kind.kind}&sure=false`} noScroll aria-label={`${kindName(kind.kind)}: ${of(kind.unsure, "cannot be said", "cannot be said")}`}>
+                    <A href={`/charge/bill/${props.id}?kind=${kind.kind}&sure=false`} noScroll aria-label={`${kindName(kind.kind)}: ${of(kind.unsure, "undecided", "undecided")}`}>
                       {whole(kind.unsure)}
                     </A>
                   </Show>

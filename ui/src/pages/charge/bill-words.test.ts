@@ -30,8 +30,8 @@ test("sums are those of all kinds", () => {
 
 test("it agrees where all was read, too", () => {
   expect([agrees(compared({})), agrees(compared({ unread: 1 })), agrees(compared({ skipped: ["x"] }))]).toEqual([true, false, false]);
-  expect([outcomeOf(compared({ lines: 1 })), outcomeOf(compared({ lines: 0 }))]).toEqual(["all agrees", "nothing to compare"]);
-  expect(outcomeOf(compared({ unread: 2, skipped: ["x"] }))).toBe("0 differences, 2 lines cannot be read, 1 day cannot be read");
+  expect([outcomeOf(compared({ lines: 1 })), outcomeOf(compared({ lines: 0 }))]).toEqual(["no differences", "nothing to compare"]);
+  expect(outcomeOf(compared({ unread: 2, skipped: ["x"] }))).toBe("0 differences, 2 unreadable lines, 1 unreadable day");
 });
 
 test("sessions lead somewhere where their names are whole", () => {
@@ -42,9 +42,9 @@ test("sessions lead somewhere where their names are whole", () => {
 test("remarks tell the clock first, and what counts once", () => {
   const clock = { ahead_ms: -3_600_000, basis: "answer", pairs: 40, spread_ms: 10, given: false };
   const said = remarks(compared({ clock, legs: 1, outside: 3, lines: 9 }), true);
-  expect(said[0]).toBe("The bill’s clock is \u22123600.0 s to ours, and lines count from the answer: 40 pairs that stand alone say so.");
-  expect(said.slice(1)).toEqual(["Is the time zone of the bill right?", "1 call is another leg or a copy of a call, and counts once.", "3 lines lie outside of that time."]);
-  expect(remarks(compared({ outside: 3, captured: null }), false)).toEqual(["Nothing at all was captured in that time."]);
+  expect(said[0]).toBe("The clock of the bill is \u22123600.0 s relative to ours, and lines count from the answer: 40 unambiguous pairs show it.");
+  expect(said.slice(1)).toEqual(["Check the time zone of the bill.", "1 call is another leg or a duplicate, and counts once.", "3 lines are outside the time range."]);
+  expect(remarks(compared({ outside: 3, captured: null }), false)).toEqual(["Nothing was captured in this time range."]);
 });
 
 test("the number that differs is the one that the call does not have", () => {

@@ -38,19 +38,19 @@ export function Ledger(props: { account: number; up: number; balance: number; co
     <section class="panel" aria-label="Ledger">
       <header>
         <h2>Ledger</h2>
-        <span class="muted">the newest first, with the balance after each</span>
+        <span class="muted">newest first, with the balance after each</span>
       </header>
       <Show
         when={lines().length > 0}
         fallback={
           <div class="body muted">
-            <Switch fallback="Nothing came to this account yet, and nothing went.">
+            <Switch fallback="No entries yet.">
               <Match when={error()}>{error()}</Match>
               <Match when={busy()}>
                 <Loading what="the ledger" />
               </Match>
-              <Match when={next()}>Nothing in the newest part of the ledger.</Match>
-              <Match when={before() !== 0}>What came and went stood in entries of the ledger that were given up.</Match>
+              <Match when={next()}>No entries in the newest part of the ledger.</Match>
+              <Match when={before() !== 0}>The entries of this account were lost with deleted parts of the ledger.</Match>
             </Switch>
           </div>
         }
@@ -60,7 +60,7 @@ export function Ledger(props: { account: number; up: number; balance: number; co
             <thead>
               <tr>
                 <th scope="col">When</th>
-                <th scope="col">What</th>
+                <th scope="col">Event</th>
                 <th scope="col" class="right">
                   Units
                 </th>
@@ -82,12 +82,12 @@ export function Ledger(props: { account: number; up: number; balance: number; co
         </div>
       </Show>
       <Show when={lines().length > 0 && before() !== 0}>
-        <p class="body muted">Entries of the ledger before these were given up; the account had {money(before(), props.coin)} then.</p>
+        <p class="body muted">Earlier ledger entries were deleted; the balance was {money(before(), props.coin)} then.</p>
       </Show>
       <Show when={next()}>
         <div class="body">
           <button class="button" disabled={busy()} onClick={() => void load(next())}>
-            Earlier lines
+            Older entries
           </button>
         </div>
       </Show>
@@ -112,7 +112,7 @@ function Row(props: { line: ChargeLine; coin: Coin }): JSX.Element {
         </span>
         <Show when={line().short > 0}>
           {" "}
-          <Tag meaning="bad">{money(line().short, props.coin)} were not there</Tag>
+          <Tag meaning="bad">{money(line().short, props.coin)} not covered</Tag>
         </Show>
       </td>
       <td class="right nowrap num">{line().units === null ? "" : units(line().units, line().unit)}</td>

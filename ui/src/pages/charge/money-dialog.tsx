@@ -8,7 +8,7 @@ import { minorOf, money, newKey, units } from "./words";
 
 export type Order = "top-up" | "adjust" | "buy";
 
-const TITLES: Record<Order, string> = { "top-up": "Top up", adjust: "Adjust the balance", buy: "Give a bundle" };
+const TITLES: Record<Order, string> = { "top-up": "Top up", adjust: "Adjust the balance", buy: "Add a bundle" };
 
 /**
  * Money or a bundle for an account, in two steps: what, and whether it is right. The order has a key, so that one that
@@ -34,7 +34,7 @@ export function MoneyDialog(props: { order: Order; account: ChargeAccount; close
     try {
       const done = await post<ChargeDone>(`/charge/accounts/${props.account.number}/${props.order}`, body());
       setUnheard(false);
-      toast(done.again ? `It was done before, in entry ${done.sequence}.` : `Done: the balance is ${money(done.account?.balance, props.account)}.`);
+      toast(done.again ? `Already done, in entry ${done.sequence}.` : `Done: the balance is ${money(done.account?.balance, props.account)}.`);
       props.done();
       props.close();
     } catch (problem) {
@@ -67,11 +67,11 @@ export function MoneyDialog(props: { order: Order; account: ChargeAccount; close
                 when={props.order === "buy"}
                 fallback={
                   <>
-                    Account {props.account.number} has {money(props.account.balance, props.account)}, and will have <b>{money(props.account.balance + (minor() ?? 0), props.account)}</b>. It stands in the ledger for ever; another adjustment takes it back.
+                    Account {props.account.number} has {money(props.account.balance, props.account)}, and will have <b>{money(props.account.balance + (minor() ?? 0), props.account)}</b>. The ledger entry cannot be deleted; another adjustment can reverse it.
                   </>
                 }
               >
-                Account {props.account.number} gets <b>{allowance()}</b>: {units(offer()?.amount, offer()?.unit)}. Nothing is debited for it.
+                Account {props.account.number} gets <b>{allowance()}</b>: {units(offer()?.amount, offer()?.unit)}. Nothing is debited.
               </Show>
             </p>
           }
@@ -83,12 +83,12 @@ export function MoneyDialog(props: { order: Order; account: ChargeAccount; close
                 <label class="field">
                   <span>
                     Amount in {props.account.currency ?? "the currency"}
-                    {props.order === "adjust" ? "; below zero it goes" : ""}
+                    {props.order === "adjust" ? "; negative amounts debit" : ""}
                   </span>
                   <input class="input" inputmode="decimal" required autofocus value={amount()} aria-invalid={amount() !== "" && !isRight()} onInput={(event) => setAmount(event.currentTarget.value)} placeholder={props.order === "adjust" ? "-5.00" : "10.00"} />
                 </label>
                 <label class="field">
-                  <span>What for (stands in the ledger, with your name)</span>
+                  <span>Reason (recorded in the ledger with your name)</span>
                   <input class="input" maxlength={120} value={note()} onInput={(event) => setNote(event.currentTarget.value)} placeholder="voucher 4711" />
                 </label>
               </>
@@ -110,7 +110,7 @@ export function MoneyDialog(props: { order: Order; account: ChargeAccount; close
         </Show>
         <Show when={error()}>
           <p class="bad-ink" role="alert">
-            {error()} <Show when={unheard()}>It may have been done. Sent again from here it is never done twice; before another order, look at the ledger.</Show>
+            {error()} <Show when={unheard()}>The order may have been executed. Retrying from here is safe: it is never executed twice. Check the ledger before you place another order.</Show>
           </p>
         </Show>
         <footer class="row">
@@ -118,7 +118,7 @@ export function MoneyDialog(props: { order: Order; account: ChargeAccount; close
             {unheard() ? "Close" : sure() ? "Back" : "Cancel"}
           </button>
           <button class="button primary" disabled={busy() || !isRight()}>
-            {sure() ? (props.order === "buy" ? "Give it" : "Do it") : "Go on"}
+            {sure() ? (props.order === "buy" ? "Add the bundle" : "Confirm") : "Continue"}
           </button>
         </footer>
       </form>

@@ -10,7 +10,7 @@ const PARTS = [
   { path: "/charge/accounts", name: "Accounts" },
   { path: "/charge/tariffs", name: "Tariffs" },
   { path: "/charge/rated", name: "Rated calls" },
-  { path: "/charge/bill", name: "Wire against bill" },
+  { path: "/charge/bill", name: "Reconciliation" },
   { path: "/charge/clients", name: "Clients" },
 ];
 
@@ -32,15 +32,14 @@ export function NoNode(props: { trouble?: string | null | undefined }): JSX.Elem
     <Show
       when={props.trouble}
       fallback={
-        <Empty icon="charge" title="No charging node serves here">
+        <Empty icon="charge" title="No charging node is running">
           <p>
-            <code>trunkline charge serve --host ocs.example.org --realm example.org</code> serves one by itself; <code>[charge] listen = ["127.0.0.1:3868"]</code> lets <code>trunkline run</code> serve it beside the capture. Both with the data
-            folder of these pages.
+            <code>trunkline charge serve --host ocs.example.org --realm example.org</code> starts a node; <code>[charge] listen = ["127.0.0.1:3868"]</code> starts it in <code>trunkline run</code>. Use the data folder of this web server.
           </p>
         </Empty>
       }
     >
-      <Empty icon="bad" title="The charging node cannot be asked">
+      <Empty icon="bad" title="The charging node did not answer">
         <p>{props.trouble}</p>
       </Empty>
     </Show>

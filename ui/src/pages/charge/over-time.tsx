@@ -26,19 +26,19 @@ const PICTURES: Picture<ChargePoint>[] = [
     title: "Answers by result",
     lines: [
       { name: "granted", color: "--c-4", of: result(0) },
-      { name: "refused", color: "--c-2", dash: [6, 3], of: result(1) },
+      { name: "rejected", color: "--c-2", dash: [6, 3], of: result(1) },
       { name: "too busy", color: "--c-5", dash: [2, 3], of: result(2) },
       { name: "failed", color: "--c-3", dash: [8, 2, 2, 2], of: result(3) },
-      { name: "copies", color: "--c-6", dash: [4, 4], of: (point) => rate(point.copies, point) },
+      { name: "duplicates", color: "--c-6", dash: [4, 4], of: (point) => rate(point.copies, point) },
     ],
     format: perSecond,
     top: 1,
   },
   {
-    title: "Time until an answer left",
+    title: "Response time",
     lines: [
       { name: "median", color: "--c-1", of: (point) => point.p50_us },
-      { name: "99 of 100", color: "--c-2", dash: [6, 3], of: (point) => point.p99_us },
+      { name: "99th percentile", color: "--c-2", dash: [6, 3], of: (point) => point.p99_us },
     ],
     format: micros,
     top: 1000,
@@ -63,12 +63,12 @@ export function OverTime(props: { points: ChargePoint[]; every: string; onEvery:
     <section class="panel" aria-label="Over time">
       <header>
         <h2>Over time</h2>
-        <div class="row" role="group" aria-label="How long back">
+        <div class="row" role="group" aria-label="Time range">
           {choice("second", "15 minutes")}
           {choice("minute", "24 hours")}
         </div>
       </header>
-      <Show when={times().length > 1} fallback={<p class="body muted">Nothing to draw yet: a point comes each {props.every === "minute" ? "minute" : "second"}. The node keeps them in memory, and begins anew when it is started.</p>}>
+      <Show when={times().length > 1} fallback={<p class="body muted">No data yet: there is one point every {props.every === "minute" ? "minute" : "second"}. The node keeps them in memory and starts again when it restarts.</p>}>
         <Pictures pictures={PICTURES} moments={props.points} times={times()} span={span()} columns={2} />
       </Show>
     </section>

@@ -23,8 +23,8 @@ export function changed(before: string, after: string): Line[] {
 export function PlanDiff(props: { before: string; after: string }): JSX.Element {
   const lines = createMemo(() => changed(props.before, props.after));
   return (
-    <Show when={lines().length > 0} fallback={<p class="body muted">No line differs.</p>}>
-      <div class="charge-diff" tabindex="0" role="group" aria-label="Lines that differ">
+    <Show when={lines().length > 0} fallback={<p class="body muted">No differences.</p>}>
+      <div class="charge-diff" tabindex="0" role="group" aria-label="Changed lines">
         <For each={lines()}>
           {(line) => (
             <div classList={{ gone: line.sign === "\u2212", came: line.sign === "+" }}>

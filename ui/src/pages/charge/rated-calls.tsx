@@ -28,13 +28,13 @@ export function RatedCalls(props: { one: ChargeRating; rated: ChargeRated }): JS
     <section class="panel" aria-label="Calls">
       <header>
         <h2>Calls</h2>
-        <select class="input" aria-label="What became of them" value={search.outcome ?? ""} onChange={(event) => set({ outcome: event.currentTarget.value || undefined })}>
-          <option value="">whatever became of them</option>
+        <select class="input" aria-label="Outcome" value={search.outcome ?? ""} onChange={(event) => set({ outcome: event.currentTarget.value || undefined })}>
+          <option value="">all outcomes</option>
           <For each={counts(props.rated)}>{({ outcome }) => <option value={outcome} selected={outcome === search.outcome}>{outcomeName(outcome)}</option>}</For>
         </select>
         <Show when={destinations().length > 0}>
           <select class="input" aria-label="Destination" value={search.destination ?? ""} onChange={(event) => set({ destination: event.currentTarget.value || undefined })}>
-            <option value="">to anywhere</option>
+            <option value="">all destinations</option>
             <For each={destinations()}>{(name) => <option value={name} selected={name === search.destination}>{name}</option>}</For>
           </select>
         </Show>
@@ -44,21 +44,21 @@ export function RatedCalls(props: { one: ChargeRating; rated: ChargeRated }): JS
         <Files path={path()} asked={asked()} name="calls" />
       </header>
       <Show when={props.one.cut}>
-        <p class="body warn-ink">Only the first {whole(props.one.listed)} are listed; the sums above hold all. A shorter time lists all of them.</p>
+        <p class="body warn-ink">Only the first {whole(props.one.listed)} are listed; the sums above include all. Choose a shorter time to list all.</p>
       </Show>
       <Show when={!found.error()} fallback={<Trouble error={found.error()} retry={() => void found.load()} />}>
-        <Show when={found.rows().length > 0} fallback={<Show when={!found.busy()} fallback={<Loading what="calls" />}><p class="body muted">No call is of this kind. Choose another one above.</p></Show>}>
+        <Show when={found.rows().length > 0} fallback={<Show when={!found.busy()} fallback={<Loading what="calls" />}><p class="body muted">No calls with this outcome. Choose another one above.</p></Show>}>
           <div class="scroll" tabindex="0" role="group" aria-label="Table of calls" aria-busy={found.busy()}>
             <table class="table">
               <thead>
                 <tr>
                   <Sorted name="Answered" orders={["oldest", "newest"]} order={search.order ?? "oldest"} sort={(order) => set({ order: order === "oldest" ? undefined : order })} />
-                  <th scope="col">Who called whom</th>
+                  <th scope="col">Parties</th>
                   <th scope="col" class="right">
                     Time
                   </th>
                   <Sorted right name="Cost" orders={["most", "least"]} order={search.order ?? "oldest"} sort={(order) => set({ order })} />
-                  <th scope="col">By what</th>
+                  <th scope="col">Rule</th>
                   <th scope="col">Account</th>
                 </tr>
               </thead>
@@ -108,7 +108,7 @@ function Row(props: { row: ChargeRatedCall; coin: Coin }): JSX.Element {
         >
           {money(r().money, props.coin)}
           <Show when={!r().complete}>
-            <div class="muted charge-small">not seen as a whole</div>
+            <div class="muted charge-small">partly captured</div>
           </Show>
         </Show>
       </td>
@@ -133,4 +133,4 @@ function Row(props: { row: ChargeRatedCall; coin: Coin }): JSX.Element {
 }
 
 /** Why a call has no price; of a number that is not understood, which one. */
-const why = (row: ChargeRatedCall): string => (row.not_understood === null ? outcomeWhat(row.outcome) : `nobody told how ${row.not_understood} is to be read`);
+const why = (row: ChargeRatedCall): string => (row.not_understood === null ? outcomeWhat(row.outcome) : `the number format of ${row.not_understood} is not set`);

@@ -62,12 +62,12 @@ export function RatedForm(props: FormProps): JSX.Element {
   return (
     <section class="panel" aria-label="What to rate">
       <header>
-        <h2>What calls that were captured cost</h2>
-        <span class="muted">by the plans of the accounts that pay for them; nothing is debited</span>
+        <h2>Cost of captured calls</h2>
+        <span class="muted">by the plans of the paying accounts; nothing is debited</span>
       </header>
       <form class="body stack charge-begin" onSubmit={(event) => void begin(event)}>
         <div class="row charge-when">
-          <span>From when to when</span>
+          <span>Time range</span>
           <RangePicker range={range()} onChange={setRange} />
         </div>
         <Plans
@@ -94,9 +94,9 @@ export function RatedForm(props: FormProps): JSX.Element {
         </Show>
         <p class="row">
           <button class="button primary" disabled={busy()}>
-            {busy() ? "Beginning …" : "Rate the calls"}
+            {busy() ? "Starting …" : "Rate calls"}
           </button>
-          <span class="muted">The account of the caller’s number pays.</span>
+          <span class="muted">The account of the caller pays.</span>
         </p>
       </form>
     </section>
@@ -115,28 +115,28 @@ function Plans(props: { node: ChargeNode | null; plan: string; setPlan: (plan: s
   return (
     <div class="charge-form">
       <label class="field">
-        <span>By which plans</span>
+        <span>Plans</span>
         <select class="input" value={props.plan} onChange={(event) => props.setPlan(event.currentTarget.value)}>
-          <option value="">all plans, as they hold</option>
+          <option value="">all plans, current</option>
           <For each={props.node?.plans ?? []}>
             {(plan) => (
               <option value={`=${plan.name}`} selected={`=${plan.name}` === props.plan}>
-                those under “{plan.name}”
+                accounts with “{plan.name}”
               </option>
             )}
           </For>
           <Show when={may("numbers.read")}>
             <option value="text" selected={props.plan === "text"}>
-              a text in place of its plan
+              edited plan text
             </option>
           </Show>
         </select>
       </label>
       <Show when={name() !== undefined}>
         <label class="field">
-          <span>By which text of it</span>
+          <span>Version</span>
           <select class="input" value={props.entry ?? ""} onChange={(event) => props.setEntry(event.currentTarget.value === "" ? null : Number(event.currentTarget.value))}>
-            <option value="">the one that holds</option>
+            <option value="">current version</option>
             <For each={former()}>
               {({ entry, version }) => (
                 <option value={entry} selected={entry === props.entry}>
@@ -169,13 +169,13 @@ function More(props: { values: MoreValues; change: (to: Partial<MoreValues>) => 
   const isUsual = (): boolean => props.values.filter === "" && props.values.group === null && props.values.service === null;
   return (
     <details open={!isUsual()}>
-      <summary>Which calls, and what they are in the plans</summary>
+      <summary>Filter and services</summary>
       <div class="charge-form">
         <label class="field charge-wide">
-          <span>Calls that are told</span>
-          <input class="input" type="search" placeholder="all; as src:10.0.0.0/8 or caller:+4420*" aria-describedby={help} value={props.values.filter} onChange={(event) => props.change({ filter: event.currentTarget.value })} />
+          <span>Calls to show</span>
+          <input class="input" type="search" placeholder="all; for example src:10.0.0.0/8 or caller:+4420*" aria-describedby={help} value={props.values.filter} onChange={(event) => props.change({ filter: event.currentTarget.value })} />
           <span id={help} class="muted charge-small">
-            A filter as on the page of calls. All calls are rated, because all use up bundles.
+            The same filter language as on the Calls page. All calls are rated, because all of them use up bundles.
           </span>
         </label>
         {field("group", "Rating group of calls")}

@@ -24,7 +24,7 @@ export function RatedResult(props: { one: ChargeRating; rated: ChargeRated }): J
   const any = (): boolean => counts(r()).length > 0;
   return (
     <Show when={any()} fallback={<Nothing {...props} />}>
-      <section class="panel" aria-label="What came of it">
+      <section class="panel" aria-label="Result">
         <header>
           <span class={lacking(r()) > 0 ? "warn-ink" : "good-ink"}>
             <Icon name={lacking(r()) > 0 ? "warn" : "good"} />
@@ -38,13 +38,13 @@ export function RatedResult(props: { one: ChargeRating; rated: ChargeRated }): J
           <For each={r().sums.filter((sum) => sum.calls > 0)}>
             {(sum) => (
               <>
-                <Figure name="Cost" value={money(sum.money, sum)} about={sum.incomplete_money === 0 ? undefined : `${money(sum.incomplete_money, sum)} of it by calls that were not seen as a whole`} />
-                <Figure name="Time" value={units(sum.seconds, "seconds")} about={sum.bundle_seconds === 0 ? undefined : `${units(sum.bundle_seconds, "seconds")} of bundles`} />
+                <Figure name="Cost" value={money(sum.money, sum)} about={sum.incomplete_money === 0 ? undefined : `${money(sum.incomplete_money, sum)} of it for partly captured calls`} />
+                <Figure name="Time" value={units(sum.seconds, "seconds")} about={sum.bundle_seconds === 0 ? undefined : `${units(sum.bundle_seconds, "seconds")} from bundles`} />
               </>
             )}
           </For>
           <Figure name="Without a price" value={whole(lacking(r()))} />
-          <Figure name="Nobody pays" value={whole(r().nobody_pays)} />
+          <Figure name="No account" value={whole(r().nobody_pays)} />
           <Figure name="Rating group" value={props.one.ask.rating_group === null ? "none" : String(props.one.ask.rating_group)} />
         </dl>
         <Outcomes one={props.one} rated={r()} />
@@ -63,11 +63,11 @@ export function RatedResult(props: { one: ChargeRating; rated: ChargeRated }): J
 
 function Nothing(props: { one: ChargeRating; rated: ChargeRated }): JSX.Element {
   return (
-    <Empty icon="charge" title="There is no call to rate">
+    <Empty icon="charge" title="No calls to rate">
       <For each={whyNothing(props.rated, props.one.ask)}>{(line) => <p>{line}</p>}</For>
       <For each={props.rated.skipped}>{(why) => <p class="warn-ink">A day of the store could not be read: {why}</p>}</For>
       <p>
-        <Time at={props.rated.from} /> to <Time at={props.rated.to} />. <A href={`/charge/rated?again=${props.one.id}`}>Change it and rate again</A>.
+        <Time at={props.rated.from} /> to <Time at={props.rated.to} />. <A href={`/charge/rated?again=${props.one.id}`}>Change and rate again</A>.
       </p>
     </Empty>
   );
@@ -101,7 +101,7 @@ function Outcomes(props: { one: ChargeRating; rated: ChargeRated }): JSX.Element
       <table class="table">
         <thead>
           <tr>
-            <th scope="col">What became of them</th>
+            <th scope="col">Outcome</th>
             <th scope="col" class="right">
               Calls
             </th>
@@ -131,8 +131,8 @@ function Outcomes(props: { one: ChargeRating; rated: ChargeRated }): JSX.Element
 }
 
 const BY = [
-  { key: "destination", name: "Destination", none: "no destination of the plan", of: (rated: ChargeRated): ChargeRatedTotal[] => rated.destinations },
-  { key: "prefix", name: "Prefix", none: "no prefix of the plan", of: (rated: ChargeRated): ChargeRatedTotal[] => rated.prefixes },
+  { key: "destination", name: "Destination", none: "no destination in the plan", of: (rated: ChargeRated): ChargeRatedTotal[] => rated.destinations },
+  { key: "prefix", name: "Prefix", none: "no prefix in the plan", of: (rated: ChargeRated): ChargeRatedTotal[] => rated.prefixes },
   { key: "rule", name: "Rule", none: "no rule", of: (rated: ChargeRated): ChargeRatedTotal[] => rated.rules },
   { key: "account", name: "Account", none: "none", of: (rated: ChargeRated): ChargeRatedTotal[] => rated.accounts },
 ] as const;
@@ -147,7 +147,7 @@ function Totals(props: { one: ChargeRating; rated: ChargeRated }): JSX.Element {
       <section class="panel" aria-label="Totals">
         <header>
           <h2>By {by().name.toLowerCase()}</h2>
-          <div class="row" role="group" aria-label="By what">
+          <div class="row" role="group" aria-label="Group by">
             <For each={BY}>
               {(one) => (
                 <button class="button" aria-pressed={one.key === by().key} onClick={() => setSearch({ by: one.key === "destination" ? undefined : one.key }, { scroll: false })}>
@@ -156,7 +156,7 @@ function Totals(props: { one: ChargeRating; rated: ChargeRated }): JSX.Element {
               )}
             </For>
           </div>
-          <span class="muted">the dearest first</span>
+          <span class="muted">most expensive first</span>
         </header>
         <div class="scroll" tabindex="0" role="group" aria-label="Table of totals">
           <table class="table">
@@ -171,7 +171,7 @@ function Totals(props: { one: ChargeRating; rated: ChargeRated }): JSX.Element {
                   Time
                 </th>
                 <th scope="col" class="right">
-                  Of bundles
+                  From bundles
                 </th>
                 <th scope="col" class="right">
                   Cost

@@ -25,17 +25,17 @@ describe("rated calls", () => {
   });
 
   it("say why there is nothing", () => {
-    expect(whyNothing(NOTHING, ASK)[0]).toContain("no call that began then: choose another time.");
+    expect(whyNothing(NOTHING, ASK)[0]).toContain("no call in this time range: choose another time.");
     expect(whyNothing(NOTHING, { ...ASK, filter: "mos<3" })[0]).toContain("another filter");
-    expect(whyNothing({ ...NOTHING, unanswered: 1 }, ASK)).toEqual(["1 call of that time was not answered, and costs nothing."]);
+    expect(whyNothing({ ...NOTHING, unanswered: 1 }, ASK)).toEqual(["1 call in this time range was not answered and costs nothing."]);
     expect(whyNothing({ ...NOTHING, other_plan: 2 }, ASK)[0]).toContain("choose all plans");
-    expect(remarks({ ...NOTHING, nobody_pays: 2, nobody_pays_numbers: 1 })[0]).toContain("from 1 number:");
+    expect(remarks({ ...NOTHING, nobody_pays: 2, nobody_pays_numbers: 1 })[0]).toContain("from 1 number,");
   });
 
   it("say by what they were rated", () => {
-    expect(byWhat(ASK)).toBe("By all plans as they hold");
-    expect(byWhat({ ...ASK, plan_name: "voice" })).toBe("By “voice” as it holds");
+    expect(byWhat(ASK)).toBe("By all current plans");
+    expect(byWhat({ ...ASK, plan_name: "voice" })).toBe("By the current “voice”");
     expect(byWhat({ ...ASK, plan_name: "voice", plan_entry: 7 })).toBe("By “voice” as of entry 7");
-    expect(byWhat({ ...ASK, plan: "[plan]" })).toBe("By a text that does not hold");
+    expect(byWhat({ ...ASK, plan: "[plan]" })).toBe("By a plan text that is not live");
   });
 });

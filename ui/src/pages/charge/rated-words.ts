@@ -13,13 +13,13 @@ interface OutcomeWords {
 
 /** What outcomes are called, and what they mean. */
 const OUTCOMES: Record<string, OutcomeWords> = {
-  priced: { name: "Priced", what: "it has a price, which may be nothing" },
-  "no-rule": { name: "No rule", what: "the plan has no rule for that number then", hint: "A rule of the plan for the number's prefix prices it, or one for all that is left; a rule that asks for a rating group or a service holds only where calls are said to have it." },
-  blocked: { name: "Denied", what: "a rule of the plan denies it, and it was there", hint: "What the plan denies went through the network all the same." },
-  "not-understood": { name: "Not understood", what: "a number is written in a way that nobody told", hint: "How numbers are written is said above the button, on the form: the country code, and what stands before national numbers." },
-  open: { name: "No end", what: "its end was not seen, or it is still up", hint: "How long it was is not known." },
-  "nobody-pays": { name: "Nobody pays", what: "no subscriber here has the caller's number" },
-  leg: { name: "Leg or copy", what: "another leg of a call, or a copy of it, which is rated once" },
+  priced: { name: "Priced", what: "the call has a price, which may be zero" },
+  "no-rule": { name: "No rule", what: "the plan has no rule for the number at that time", hint: "Add a rule for the prefix of the number, or a default rule. A rule with a rating group or a service applies only if you set that rating group or service for calls." },
+  blocked: { name: "Denied", what: "a rule of the plan denies the call, but it took place", hint: "The network carried the call although the plan denies it." },
+  "not-understood": { name: "Not understood", what: "the format of a number is not set", hint: "Set the number format in the form: country code and national prefix." },
+  open: { name: "No end", what: "its end was not captured, or it is in progress", hint: "The duration is unknown." },
+  "nobody-pays": { name: "No account", what: "no subscriber has the caller's number" },
+  leg: { name: "Other leg", what: "another leg or a duplicate of a call, which is rated once" },
 };
 
 export const outcomeName = (outcome: string): string => OUTCOMES[outcome]?.name ?? outcome;
@@ -57,29 +57,29 @@ export function outcomeOf(rated: ChargeRated): string {
 
 /** By what calls were rated, in words. */
 export function byWhat(ask: ChargeRating["ask"]): string {
-  if (ask.plan) return "By a text that does not hold";
-  if (ask.plan_name === null) return "By all plans as they hold";
-  return ask.plan_entry === null ? `By “${ask.plan_name}” as it holds` : `By “${ask.plan_name}” as of entry ${ask.plan_entry}`;
+  if (ask.plan) return "By a plan text that is not live";
+  if (ask.plan_name === null) return "By all current plans";
+  return ask.plan_entry === null ? `By the current “${ask.plan_name}”` : `By “${ask.plan_name}” as of entry ${ask.plan_entry}`;
 }
 
 /** Why there is nothing, and what to do about it. */
 export function whyNothing(rated: ChargeRated, ask: ChargeRating["ask"]): string[] {
   const said: string[] = [];
-  if (rated.unanswered > 0) said.push(`${of(rated.unanswered, "call of that time was not answered, and costs", "calls of that time were not answered, and cost")} nothing.`);
-  if (rated.other_plan > 0) said.push(`${of(rated.other_plan, "call is of somebody who has", "calls are of those who have")} another plan or none: choose all plans.`);
+  if (rated.unanswered > 0) said.push(`${of(rated.unanswered, "call in this time range was not answered and costs", "calls in this time range were not answered and cost")} nothing.`);
+  if (rated.other_plan > 0) said.push(`${of(rated.other_plan, "call is from an account with", "calls are from accounts with")} another plan or no plan: choose all plans.`);
   if (said.length > 0) return said;
-  const filter = ask.filter ? ", and that the filter wants" : "";
-  return [`The store has no call that began then${filter}: choose another time${ask.filter ? " or another filter" : ""}.`];
+  const filter = ask.filter ? " that matches the filter" : "";
+  return [`The store has no call in this time range${filter}: choose another time${ask.filter ? " or another filter" : ""}.`];
 }
 
 /** What else there is to say. */
 export function remarks(rated: ChargeRated): string[] {
   const counted: [number, string, string][] = [
-    [rated.incomplete, "call with a price was not seen as a whole: the capture lost packets of it", "calls with a price were not seen as a whole: the capture lost packets of them"],
+    [rated.incomplete, "call with a price was only partly captured", "calls with a price were only partly captured"],
     [rated.unanswered, "call was not answered and costs nothing", "calls were not answered and cost nothing"],
-    [rated.other_plan, "call is of somebody who has another plan or none, and is left out", "calls are of those who have another plan or none, and are left out"],
+    [rated.other_plan, "call is from an account with another plan or no plan, and is left out", "calls are from accounts with another plan or no plan, and are left out"],
   ];
   const lines = counted.filter(([count]) => count > 0).map(([count, one, many]) => `${of(count, one, many)}.`);
-  if (rated.nobody_pays > 0) lines.push(`The calls that nobody pays for are from ${of(rated.nobody_pays_numbers, "number", "numbers")}: from outside, or unknown here.`);
+  if (rated.nobody_pays > 0) lines.push(`Calls without an account come from ${of(rated.nobody_pays_numbers, "number", "numbers")}, from other networks or unknown here.`);
   return lines;
 }

@@ -66,7 +66,7 @@ export function Files(props: { path: string; asked: Asked; name: string }): JSX.
         <a class="button" href={url(`${props.path}.csv`, { ...props.asked })} download={`${props.name}.csv`}>
           <Icon name="download" /> CSV
         </a>
-        <a class="button" href={url(`${props.path}.jsonl`, { ...props.asked })} download={`${props.name}.jsonl`} title="One object a line">
+        <a class="button" href={url(`${props.path}.jsonl`, { ...props.asked })} download={`${props.name}.jsonl`} title="One object per line">
           JSON
         </a>
       </div>

@@ -10,25 +10,25 @@ export function SentOn(props: { node: ChargeNode; records: ChargeRecords; sent: 
   const s = (): ChargeSentOn => props.sent;
   const up = (): number => s().gateways.filter((gateway) => gateway.up).length;
   return (
-    <section class="panel" aria-label="Records sent on">
+    <section class="panel" aria-label="Record export">
       <header>
-        <h2>Records sent on</h2>
+        <h2>Record export</h2>
         <span class="muted">
-          {whole(up())} of {of(s().gateways.length, "charging gateway answers", "charging gateways answer")}
+          {whole(up())} of {of(s().gateways.length, "charging gateway up", "charging gateways up")}
         </span>
       </header>
       <div class="charge-sent body">
         <dl class="charge-facts charge-tight">
-          <Fact name="Taken by a gateway" value={of(s().done, "packet", "packets")}>
+          <Fact name="Delivered to a gateway" value={of(s().done, "packet", "packets")}>
             since <Time at={props.node.since} shape="short" />
           </Fact>
-          <Fact name="On their way" value={of(s().packets, "packet", "packets")} />
-          <Fact name="Wait in files" value={octets(s().waiting_octets)}>
+          <Fact name="In flight" value={of(s().packets, "packet", "packets")} />
+          <Fact name="Waiting in files" value={octets(s().waiting_octets)}>
             up to file {whole(s().file)}, octet {whole(s().octets)}
           </Fact>
-          <Fact name="Refused" value={of(s().refused, "packet", "packets")} bad={s().refused > 0}>
-            <Show when={s().refused > 0} fallback="none is kept">
-              kept, the first with cause {s().cause ?? "–"}: <code>trunkline charge refused</code> lists them
+          <Fact name="Rejected" value={of(s().refused, "packet", "packets")} bad={s().refused > 0}>
+            <Show when={s().refused > 0} fallback="none stored">
+              stored, the first with cause {s().cause ?? "–"}: <code>trunkline charge refused</code> lists them
             </Show>
           </Fact>
           <Fact name="Sent to another gateway" value={of(s().doubtful, "packet", "packets")}>
@@ -42,15 +42,15 @@ export function SentOn(props: { node: ChargeNode; records: ChargeRecords; sent: 
           <For each={s().gateways}>
             {(gateway, at) => (
               <li>
-                <Tag meaning={gateway.up ? "good" : "bad"}>{gateway.up ? "answers" : "silent"}</Tag> <span class="num">{gateway.address}</span> <span class="muted charge-small">{at() === 0 ? "first choice" : ""}</span>
+                <Tag meaning={gateway.up ? "good" : "bad"}>{gateway.up ? "up" : "down"}</Tag> <span class="num">{gateway.address}</span> <span class="muted charge-small">{at() === 0 ? "primary" : ""}</span>
               </li>
             )}
           </For>
         </ul>
       </div>
-      <Show when={s().failure}>{(why) => <p class="body bad-ink">Nothing is sent: {why()}</p>}</Show>
+      <Show when={s().failure}>{(why) => <p class="body bad-ink">Sending stopped: {why()}</p>}</Show>
       <Show when={s().gone_files > 0}>
-        <p class="body warn-ink">{of(s().gone_files, "file was", "files were")} gone before all of it was sent on.</p>
+        <p class="body warn-ink">{of(s().gone_files, "file was", "files were")} deleted before it was completely sent.</p>
       </Show>
     </section>
   );

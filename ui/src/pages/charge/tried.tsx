@@ -12,8 +12,8 @@ export function Tried(props: { tried: ChargeTried }): JSX.Element {
   return (
     <>
       <p class="body">
-        <Show when={t().first} fallback={`No usage of accounts under this plan stands in the ledger for that time (${whole(t().entries)} entries were read).`}>
-          From <Time at={t().first} /> to <Time at={t().last} />: {of(t().all.reports, "report", "reports")} of {of(t().accounts, "account", "accounts")} came to <b>{money(t().all.was, t())}</b>, and would have come to{" "}
+        <Show when={t().first} fallback={`The ledger has no usage of accounts with this plan in this time range (${whole(t().entries)} entries read).`}>
+          From <Time at={t().first} /> to <Time at={t().last} />: {of(t().all.reports, "report", "reports")} of {of(t().accounts, "account", "accounts")} cost <b>{money(t().all.was, t())}</b> and would have cost{" "}
           <b>{money(t().all.would, t())}</b> ({signed(t().all.would - t().all.was, t())}). {of(t().dearer, "account", "accounts")} would have paid more, {whole(t().cheaper)} less.
         </Show>
       </p>
@@ -27,15 +27,15 @@ export function Tried(props: { tried: ChargeTried }): JSX.Element {
                   Reports
                 </th>
                 <th scope="col" class="right">
-                  Was
+                  Charged
                 </th>
                 <th scope="col" class="right">
-                  Would be
+                  Replayed
                 </th>
                 <th scope="col" class="right">
                   Difference
                 </th>
-                <th scope="col">What would not work</th>
+                <th scope="col">Problems</th>
               </tr>
             </thead>
             <tbody>
@@ -46,7 +46,7 @@ export function Tried(props: { tried: ChargeTried }): JSX.Element {
       </Show>
       <Show when={t().differences.length > 0}>
         <details class="body">
-          <summary>The accounts that differ most</summary>
+          <summary>Accounts with the largest difference</summary>
           <ul>
             <For each={t().differences}>
               {(one) => (
@@ -73,7 +73,7 @@ function Row(props: { group: ChargeTriedGroup; tried: ChargeTried }): JSX.Elemen
       <td class="right nowrap num">{signed(g().would - g().was, props.tried)}</td>
       <td>
         <Show when={g().would_lack > 0}>
-          <Tag meaning="warn">{whole(g().would_lack)} without enough money</Tag>{" "}
+          <Tag meaning="warn">{whole(g().would_lack)} with too little balance</Tag>{" "}
         </Show>
         <Show when={g().would_unrated > 0}>
           <Tag meaning="bad">{whole(g().would_unrated)} without a price</Tag>

@@ -33,7 +33,7 @@ export function Usage(props: { account: number; up: number; coin: Coin }): JSX.E
           </Show>
         </span>
       </header>
-      <Show when={days().length > 0} fallback={<p class="body muted">{usage.loading ? "It is added up …" : usage.error ? String(usage.error.message) : "Nothing was used in this time."}</p>}>
+      <Show when={days().length > 0} fallback={<p class="body muted">{usage.loading ? "Summing up …" : usage.error ? String(usage.error.message) : "No usage in this time range."}</p>}>
         <ul class="charge-bars body">
           <For each={days()}>
             {(day) => (

@@ -32,7 +32,7 @@ test("a node that is well has no warnings", () => {
 test("what is bad stands first", () => {
   const found = warningsOf({ ...node, unrated: 1, clients: 0, behind_percent: 80 }, [], [point([[5, 0, 2, 0]])]);
   expect(found.map((warning) => warning.meaning)).toEqual(["bad", "bad", "warn", "warn"]);
-  expect(found[0]?.text).toContain("nothing is granted");
+  expect(found[0]?.text).toContain("grants nothing");
   expect(found[1]?.text).toContain("2 requests were");
 });
 

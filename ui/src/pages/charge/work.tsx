@@ -59,7 +59,7 @@ export interface WorkWords {
   begin: string;
   /** "Comparing" */
   doing: string;
-  /** "It could not be compared" */
+  /** "The comparison failed" */
   failed: string;
   /** What is said aloud, by state. */
   said: Record<string, string>;
@@ -86,9 +86,9 @@ export function OneWork<T extends Work>(props: { of: Followed<T>; path: string; 
       <div class="charge">
         <Switch fallback={<Loading what={`the ${props.words.noun}`} />}>
           <Match when={gone()}>
-            <Empty icon="charge" title={`There is no such ${props.words.noun}`}>
+            <Empty icon="charge" title={`${props.words.noun.replace(/^./, (letter) => letter.toUpperCase())} not found`}>
               <p>
-                It is kept for a day, as long as the program runs, and only who asked for it sees it. <A href={props.words.begin}>{props.words.again}</A>.
+                A ${props.words.noun} is kept for one day, until the program restarts, and only the user who started it can see it. <A href={props.words.begin}>{props.words.again}</A>.
               </p>
             </Empty>
           </Match>
@@ -96,21 +96,21 @@ export function OneWork<T extends Work>(props: { of: Followed<T>; path: string; 
             <Trouble error={props.of.error()} retry={props.of.look} />
           </Match>
           <Match when={props.of.running()}>
-            <section class="panel" aria-label="Under way">
+            <section class="panel" aria-label="Running">
               <div class="body stack">
                 <progress class="charge-progress" aria-label={props.words.doing} />
                 <p class="row">
-                  <span>{props.words.far(one()!)} One may leave this page: it goes on.</span>
+                  <span>{props.words.far(one()!)} You can leave this page; it continues.</span>
                   <button class="button spread" onClick={cancel}>
                     Cancel
                   </button>
                 </p>
-                <Show when={props.of.error()}>{(error) => <p class="bad-ink">How far it is cannot be told now: {error() instanceof Error ? (error() as Error).message : String(error())}</p>}</Show>
+                <Show when={props.of.error()}>{(error) => <p class="bad-ink">The progress is unknown now: {error() instanceof Error ? (error() as Error).message : String(error())}</p>}</Show>
               </div>
             </section>
           </Match>
           <Match when={one()?.state === "cancelled"}>
-            <Empty icon="charge" title="It was cancelled" />
+            <Empty icon="charge" title="Cancelled" />
           </Match>
           <Match when={one()?.state === "failed"}>
             <Empty icon="bad" title={props.words.failed}>
@@ -118,7 +118,7 @@ export function OneWork<T extends Work>(props: { of: Followed<T>; path: string; 
                 {one()!.error}
               </p>
               <p>
-                <A href={again()}>Change it and ask again</A>.
+                <A href={again()}>Change and start again</A>.
               </p>
             </Empty>
           </Match>
@@ -161,26 +161,26 @@ export function Before<T extends Work>(props: { kept: Kept<T>; path: string; nam
       .catch(toastError);
   };
   const came = (one: T): string => {
-    if (one.state === "running") return "under way";
+    if (one.state === "running") return "running";
     if (one.state === "cancelled") return "cancelled";
-    return one.state === "failed" ? "it failed" : props.came(one);
+    return one.state === "failed" ? "failed" : props.came(one);
   };
   return (
     <Show when={(props.kept.all()?.length ?? 0) > 0}>
       <section class="panel" aria-label={props.name}>
         <header>
           <h2>{props.title}</h2>
-          <span class="muted">kept for a day, and for you alone</span>
+          <span class="muted">kept for one day, visible to you only</span>
         </header>
         <div class="scroll" tabindex="0" role="group" aria-label={`Table of ${props.name.toLowerCase()}`}>
           <table class="table">
             <thead>
               <tr>
-                <th scope="col">What</th>
-                <th scope="col">When asked</th>
-                <th scope="col">What came of it</th>
+                <th scope="col">Name</th>
+                <th scope="col">Started</th>
+                <th scope="col">Result</th>
                 <th scope="col">
-                  <span class="sr">Forget it</span>
+                  <span class="sr">Delete</span>
                 </th>
               </tr>
             </thead>
@@ -195,7 +195,7 @@ export function Before<T extends Work>(props: { kept: Kept<T>; path: string; nam
                     <td>{came(one)}</td>
                     <td class="right">
                       <button class="button quiet" onClick={() => forget(one.id)}>
-                        {one.state === "running" ? "Cancel" : "Forget"}
+                        {one.state === "running" ? "Cancel" : "Delete"}
                       </button>
                     </td>
                   </tr>

@@ -50,7 +50,7 @@ export function AddDevice(props: { name?: string; address?: string | undefined; 
             <option value="2c">version 2c</option>
             <option value="3">version 3</option>
             <option value="1">version 1</option>
-            <option value="none">none: probes alone</option>
+            <option value="none">none: up/down check only</option>
           </select>
         </label>
         <Show when={version() !== "none"}>
@@ -71,7 +71,7 @@ export function AddDevice(props: { name?: string; address?: string | undefined; 
             </select>
           </label>
           <Show when={credential() === NEW}>
-            <Field name="credential_name" label="Its name" needed />
+            <Field name="credential_name" label="Name of the credential" needed />
             <Show when={version() === "3"} fallback={<Field name="community" label="Community" secret needed />}>
               <Field name="user" label="User" needed />
               <Choice name="authentication" label="Authentication" all={["none", "sha256", "sha512", "sha384", "sha224", "sha1", "md5"]} />

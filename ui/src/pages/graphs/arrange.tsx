@@ -75,9 +75,9 @@ export function Arrange(props: Doing): JSX.Element {
           </p>
         </Show>
         <footer class="row">
-          <span class="muted">Devices and graphs stay, whatever goes here.</span>
+          <span class="muted">Devices and graphs are kept.</span>
           <button class="button danger spread" onClick={() => void run(() => remove(at()))}>
-            {isTree() ? "Remove the tree" : "Take it out of the tree"}
+            {isTree() ? "Remove the tree" : "Remove from the tree"}
           </button>
         </footer>
       </div>
@@ -94,12 +94,12 @@ function Put(props: { what: Arranged; run: Run }): JSX.Element {
   return (
     <>
       <form class="row" onSubmit={(event) => put({ kind: "folder", name: said(event, "name") })}>
-        <input class="input graphs-wide" name="name" aria-label="Name of the new folder" placeholder="A new folder" required autocomplete="off" />
+        <input class="input graphs-wide" name="name" aria-label="Name of the new folder" placeholder="New folder" required autocomplete="off" />
         <button class="button">Add the folder</button>
       </form>
       <form class="row" onSubmit={(event) => put({ kind: "device", target: Number(said(event, "device")), group: "template" })}>
         <select class="input graphs-wide" name="device" aria-label="Device" required>
-          <option value="">A device with its graphs …</option>
+          <option value="">Choose a device …</option>
           <For each={known(devices)?.devices ?? []}>{(device) => <option value={String(device.id)}>{device.name}</option>}</For>
         </select>
         <button class="button">Add the device</button>
@@ -140,10 +140,10 @@ function Move(props: { what: Arranged; run: Run }): JSX.Element {
         Down
       </button>
       <select class="input graphs-wide" name="folder" aria-label="Folder">
-        <option value="">the tree itself</option>
+        <option value="">top level</option>
         <For each={known(folders) ?? []}>{({ id, way }) => <option value={String(id)}>{way}</option>}</For>
       </select>
-      <button class="button">Move there</button>
+      <button class="button">Move</button>
     </form>
   );
 }

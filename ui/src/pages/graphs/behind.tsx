@@ -1,4 +1,4 @@
-// Who is behind whom: learnt from the map, and told of one device.
+// Dependencies: learnt from the map, and told of one device.
 
 import { createResource, createSignal, For, Show, type JSX } from "solid-js";
 import { get, post } from "../../api/client";
@@ -23,9 +23,9 @@ export function LearnBehind(props: Doing & { from: { id: number; name: string } 
     () => ({ from: props.from.id, replace: replace(), limit: LISTED }),
     (question) => get<GraphBehind>("/graphs/behind", question),
   );
-  const why = (does: string): string => (does === "kept" ? ", stays as it was told" : does === "round" ? ", stays: it would be on the way to itself" : "");
+  const why = (does: string): string => (does === "kept" ? ", not changed" : does === "round" ? ", not changed: it would depend on itself" : "");
   return (
-    <Dialog title="Who is behind whom" close={props.close}>
+    <Dialog title="Dependencies" close={props.close}>
       <form
         class="stack"
         onSubmit={(event) => {
@@ -34,23 +34,23 @@ export function LearnBehind(props: Doing & { from: { id: number; name: string } 
         }}
       >
         <p>
-          Polling begins at <b>{props.from.name}</b>: each device is behind those of the map that are one step nearer to it. While all devices on the way to it are down, a device does not alarm.
+          Polling starts at <b>{props.from.name}</b>: each device depends on its neighbours that are one hop nearer. While all upstream devices of a device are down, its alerts are suppressed.
         </p>
         <label class="row">
           <input type="checkbox" checked={replace()} onChange={(event) => setReplace(event.currentTarget.checked)} />
-          <span>Also devices of which something else was told</span>
+          <span>Also change devices that have other upstream devices set</span>
         </label>
         <Show when={known(plan)}>
           {(plan) => (
             <>
               <p>
-                {of(plan().set, "device", "devices")} would be told anew, {whole(plan().same)} are told so already, {whole(plan().kept + plan().round)} stay as they are. To {whole(plan().unreached)} no way of the map leads.
+                {of(plan().set, "device", "devices")} to change, {whole(plan().same)} already set, {whole(plan().kept + plan().round)} unchanged. The map has no path to {whole(plan().unreached)}.
               </p>
               <ul class="behind-list">
                 <For each={plan().devices}>
                   {(device) => (
                     <li>
-                      <b>{device.name}</b> behind {named(device.behind)}
+                      <b>{device.name}</b> via {named(device.behind)}
                       <span class="muted">
                         {device.before.length > 0 ? `, before: ${named(device.before)}` : ""}
                         {why(device.does)}
@@ -86,7 +86,7 @@ export function BehindOf(props: Doing & { device: GraphDevice }): JSX.Element {
   const [found] = createResource(text, (text) => get<GraphDevices>("/graphs/devices", { text, limit: OFFERED }));
   const offered = (): { id: number; name: string }[] => (known(found)?.devices ?? []).filter(({ id }) => id !== props.device.id && behind().every((one) => one.id !== id));
   return (
-    <Dialog title={`The way to ${props.device.name}`} close={props.close}>
+    <Dialog title={`Upstream devices of ${props.device.name}`} close={props.close}>
       <form
         class="stack"
         onSubmit={(event) => {
@@ -94,13 +94,13 @@ export function BehindOf(props: Doing & { device: GraphDevice }): JSX.Element {
           void save(() => post(`/graphs/devices/${props.device.id}/behind`, { behind: behind().map(({ id }) => id) }));
         }}
       >
-        <p>Through these devices it is reached: while all of them are down, it does not alarm.</p>
+        <p>The device is reached through these devices. While all of them are down, its alerts are suppressed.</p>
         <ul class="behind-list">
-          <For each={behind()} fallback={<li class="muted">None: it is reached by itself.</li>}>
+          <For each={behind()} fallback={<li class="muted">None: the device has no upstream device.</li>}>
             {(one) => (
               <li class="row">
                 <b>{one.name}</b>
-                <button type="button" class="button quiet" aria-label={`${one.name} is not on the way`} onClick={() => setBehind(behind().filter(({ id }) => id !== one.id))}>
+                <button type="button" class="button quiet" aria-label={`Remove ${one.name}`} onClick={() => setBehind(behind().filter(({ id }) => id !== one.id))}>
                   Remove
                 </button>
               </li>
@@ -108,12 +108,12 @@ export function BehindOf(props: Doing & { device: GraphDevice }): JSX.Element {
           </For>
         </ul>
         <label class="field">
-          <span>One more on the way</span>
+          <span>Add an upstream device</span>
           <input class="input" type="search" autocomplete="off" spellcheck={false} placeholder="Name or address" value={text()} onInput={(event) => setText(event.currentTarget.value)} />
         </label>
         <Show when={text()}>
-          <ul class="behind-list" aria-label="Devices that are called so">
-            <For each={offered()} fallback={<Show when={!found.loading}><li class="muted">No other device is called so.</li></Show>}>
+          <ul class="behind-list" aria-label="Matching devices">
+            <For each={offered()} fallback={<Show when={!found.loading}><li class="muted">No other device matches.</li></Show>}>
               {(one) => (
                 <li>
                   <button

@@ -83,9 +83,9 @@ export function Drawing(props: DrawingProps): JSX.Element {
   };
   // Of the whole page, too: who opens it has not been in the drawing yet.
   useKeys([
-    { keys: "+", what: "larger", run: () => zoom(STEP) },
-    { keys: "-", what: "smaller", run: () => zoom(1 / STEP) },
-    { keys: "0", what: "all of the map", run: all },
+    { keys: "+", what: "Zoom in", run: () => zoom(STEP) },
+    { keys: "-", what: "Zoom out", run: () => zoom(1 / STEP) },
+    { keys: "0", what: "Show the whole map", run: all },
   ]);
   const down = (event: PointerEvent): void => {
     const from = sight();
@@ -115,7 +115,7 @@ export function Drawing(props: DrawingProps): JSX.Element {
         class="map-box"
         classList={{ dragged: drag()?.moved ?? false }}
         role="img"
-        aria-label={`Map of ${of(props.map.nodes.length, "device", "devices")} and ${of(props.map.links.length, "link", "links")}; the list has the same. Arrows move it, plus and minus zoom, 0 shows all.`}
+        aria-label={`Map of ${of(props.map.nodes.length, "device", "devices")} and ${of(props.map.links.length, "link", "links")}; the list shows the same. Arrow keys move the map, plus and minus zoom, 0 shows all.`}
         tabindex="0"
         onKeyDown={byKey}
         onPointerDown={down}
@@ -137,10 +137,10 @@ export function Drawing(props: DrawingProps): JSX.Element {
         </svg>
       </div>
       <div class="row map-tools">
-        <button class="button icon" aria-label="Larger" title="Larger (+)" onClick={() => zoom(STEP)}>
+        <button class="button icon" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoom(STEP)}>
           <Icon name="plus" />
         </button>
-        <button class="button icon" aria-label="Smaller" title="Smaller (-)" onClick={() => zoom(1 / STEP)}>
+        <button class="button icon" aria-label="Zoom out" title="Zoom out (-)" onClick={() => zoom(1 / STEP)}>
           <span aria-hidden="true">−</span>
         </button>
         <button class="button" title="Show all (0)" onClick={all}>
@@ -150,11 +150,11 @@ export function Drawing(props: DrawingProps): JSX.Element {
           <svg width="26" height="10" aria-hidden="true">
             <line class="map-link" x1="0" y1="5" x2="26" y2="5" />
           </svg>
-          told by both sides
+          reported by both sides
           <svg width="26" height="10" aria-hidden="true">
             <line class="map-link one-sided" x1="0" y1="5" x2="26" y2="5" />
           </svg>
-          by one side alone
+          by one side only
         </span>
       </div>
     </div>

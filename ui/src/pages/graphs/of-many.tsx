@@ -47,21 +47,21 @@ export function OneOfMany(props: Doing & { question: Query; words: string }): JS
   );
   const fitting = (): GraphTemplateList["templates"] => (known(templates)?.templates ?? []).filter((template) => template.of_many);
   return (
-    <Dialog title="One graph of these" close={props.close}>
+    <Dialog title="Combine these graphs" close={props.close}>
       <form class="stack" onSubmit={(event) => void save(() => post("/graphs", { title: text(event, "title") || undefined, template: text(event, "template"), graphs: ids() }))}>
-        <p>It shows what stands behind {of(ids().length, "graph", "graphs")} now; graphs that are found later are not added.</p>
+        <p>The new graph combines {of(ids().length, "graph", "graphs")}. Graphs that appear later are not added.</p>
         <label class="field">
           <span>Title</span>
           <input class="input" name="title" value={props.words} required autocomplete="off" />
         </label>
         <label class="field">
-          <span>How they become one</span>
+          <span>Template</span>
           <select class="input" name="template" required>
             <For each={fitting()}>{(template) => <option value={template.name}>{template.title || template.name}</option>}</For>
           </select>
         </label>
         <Show when={known(templates) && fitting().length === 0}>
-          <p class="bad-ink">No template makes one graph of these. Those of interfaces&#39; traffic can be added up; templates of yours can have <code>aggregate</code>.</p>
+          <p class="bad-ink">No template can combine these graphs. Interface traffic can be summed; your own templates can use <code>aggregate</code>.</p>
         </Show>
         <Show when={error()}>
           <p class="bad-ink" role="alert">
@@ -69,7 +69,7 @@ export function OneOfMany(props: Doing & { question: Query; words: string }): JS
           </p>
         </Show>
         <button class="button primary" disabled={fitting().length === 0}>
-          Make the graph
+          Create the graph
         </button>
       </form>
     </Dialog>
@@ -88,7 +88,7 @@ export function ChangeGraph(props: Doing & { graph: GraphShown }): JSX.Element {
     <Dialog title="Change the graph" close={props.close}>
       <form class="stack" onSubmit={change}>
         <label class="field">
-          <span>Title, with fields between bars: |device|, |name|, |label|. An empty one is its template&#39;s.</span>
+          <span>Title with placeholders |device|, |name|, |label|. Leave it empty to use the template&#39;s title.</span>
           <input class="input" name="title" value={props.graph.title} autocomplete="off" />
         </label>
         <label class="field">

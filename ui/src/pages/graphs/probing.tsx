@@ -36,27 +36,27 @@ export function Probing(props: { snmp: boolean }): JSX.Element {
       <label class="field">
         <span>Template</span>
         <select class="input" name="template" value={chosen()?.name ?? ""} onChange={(event) => setTemplate(event.currentTarget.value)}>
-          <option value="">{props.snmp ? "the one for what it is" : "none: whether it is up alone"}</option>
+          <option value="">{props.snmp ? "automatic" : "none: up/down check only"}</option>
           <For each={fitting()}>{(one) => <option value={one.name}>{`${one.title} (${one.name})`}</option>}</For>
         </select>
       </label>
       <Show when={!props.snmp}>
-        <For each={chosen()?.arguments ?? []}>{(name) => <Field name={ARGUMENT + name} label={`What is read: ${name}`} needed />}</For>
+        <For each={chosen()?.arguments ?? []}>{(name) => <Field name={ARGUMENT + name} label={`Argument: ${name}`} needed />}</For>
       </Show>
       <details class="graphs-more">
-        <summary>When it is up, and how often it is asked</summary>
+        <summary>Up/down check and polling interval</summary>
         <div class="stack">
-          <Field name="probes" label="It is up while it answers" hint={props.snmp ? "snmp; or icmp, tcp:22, udp:5060" : "icmp; or tcp:5060, udp:5060"} />
+          <Field name="probes" label="Up/down check" hint={props.snmp ? "snmp; or icmp, tcp:22, udp:5060" : "icmp; or tcp:5060, udp:5060"} />
           <label class="field">
-            <span>Of several</span>
+            <span>With several checks</span>
             <select class="input" name="probes_needed">
-              <option value="any">one is enough</option>
-              <option value="all">all must answer</option>
+              <option value="any">up if one answers</option>
+              <option value="all">up if all answer</option>
             </select>
           </label>
-          <Field name="failures" label="Down after so many rounds without an answer" hint="2" />
-          <Field name="recoveries" label="Up after so many with one" hint="1" />
-          <Field name="step_s" label="Seconds between two rounds" hint="as the template says" />
+          <Field name="failures" label="Down after this many failed checks" hint="2" />
+          <Field name="recoveries" label="Up after this many answered checks" hint="1" />
+          <Field name="step_s" label="Polling interval, seconds" hint="as the template says" />
         </div>
       </details>
     </>

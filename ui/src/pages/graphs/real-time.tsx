@@ -1,4 +1,4 @@
-// A graph as it is read now: as long as somebody looks, its devices are asked each second or few.
+// A graph as it is read now: as long as somebody looks, its devices are asked every second or few.
 
 import { createEffect, createResource, on, Show, type JSX } from "solid-js";
 import { get } from "../../api/client";
@@ -20,7 +20,7 @@ export function RealTime(props: { id: string; step: number }): JSX.Element {
   const [seen, again] = createResource(ask, ({ id, step }) => get<GraphRealtime>(`/graphs/${id}/realtime`, { step, span: step * READINGS }));
   createEffect(on(() => props.step, (step) => useEvery(step * 1000, () => void (seen.loading || again.refetch()))));
   return (
-    <Show when={known(seen)} fallback={<Show when={seen.error} fallback={<Loading what="the first readings" />}>{<Trouble error={seen.error} retry={() => void again.refetch()} />}</Show>}>
+    <Show when={known(seen)} fallback={<Show when={seen.error} fallback={<Loading what="the first values" />}>{<Trouble error={seen.error} retry={() => void again.refetch()} />}</Show>}>
       {(now) => (
         <>
           <div class="graphs-now muted" role="status">
@@ -28,10 +28,10 @@ export function RealTime(props: { id: string; step: number }): JSX.Element {
               <Icon name={now().heard === null ? "clock" : "good"} size={16} />
             </span>
             <p>
-              <Show when={now().heard} fallback={`Nothing has come yet: its devices are asked every ${now().step} s. `}>
+              <Show when={now().heard} fallback={`No data yet: devices are polled every ${now().step} s. `}>
                 {(at) => (
                   <>
-                    Read every {now().step} s, last at <Time at={at()} shape="clock" />. Nothing of this is kept.{" "}
+                    Read every {now().step} s, last at <Time at={at()} shape="clock" />. Real-time data is not stored.{" "}
                   </>
                 )}
               </Show>

@@ -26,7 +26,7 @@ export function Report(props: { question: Query; name: string; range: Range; lin
       <header>
         <h2>{props.name}</h2>
         <span class="muted">
-          <Show when={known(list)}>{(list) => (list().total > GRAPHS ? `the first ${GRAPHS} of ${of(list().total, "graph", "graphs")}: search for fewer` : of(list().total, "graph", "graphs"))}</Show>
+          <Show when={known(list)}>{(list) => (list().total > GRAPHS ? `first ${GRAPHS} of ${of(list().total, "graph", "graphs")}: narrow the search` : of(list().total, "graph", "graphs"))}</Show>
         </span>
         <a class="button" href={url("/graphs/figures/csv", question())} download="graphs.csv" aria-label="Download the report as CSV">
           <Icon name="download" size={16} /> CSV
@@ -37,8 +37,8 @@ export function Report(props: { question: Query; name: string; range: Range; lin
           <Trouble error={list.error} retry={() => void again.refetch()} />
         </Match>
         <Match when={known(list)?.total === 0}>
-          <Empty icon="graphs" title="There are no graphs here">
-            Words are looked for in titles, all of them.
+          <Empty icon="graphs" title="No graphs">
+            The title must contain all words.
           </Empty>
         </Match>
         <Match when={known(list)}>
@@ -49,7 +49,7 @@ export function Report(props: { question: Query; name: string; range: Range; lin
                   <tr>
                     <th scope="col">Graph</th>
                     <th scope="col">Series</th>
-                    <For each={["Mean", "95 %", "Most", "Total", "Row"]}>
+                    <For each={["Average", "95 %", "Max", "Total", "Resolution"]}>
                       {(name) => (
                         <th scope="col" class="right">
                           {name}
@@ -66,7 +66,7 @@ export function Report(props: { question: Query; name: string; range: Range; lin
           )}
         </Match>
       </Switch>
-      <p class="body muted">A row is as short as the files have it for the whole time; a percentile of longer rows is less. A total is what came in the whole time, of graphs of something per second alone.</p>
+      <p class="body muted">Resolution is the finest that the files have for the whole time range; at a coarser resolution the percentile is lower. A total exists for rates only: the sum over the time range.</p>
     </section>
   );
 }
@@ -80,7 +80,7 @@ function Rows(props: { graph: GraphFiguresList["graphs"][number]; link: (id: num
         <tr>
           <td>{name()}</td>
           <td colSpan={6} class="muted">
-            {props.graph.trouble ?? "Nothing of it has a name."}
+            {props.graph.trouble ?? "No named series."}
           </td>
         </tr>
       }

@@ -28,7 +28,7 @@ export function Shown(props: ShownProps): JSX.Element {
       <header>
         <h2>{props.picture.unit || "Values"}</h2>
         <span class="muted num">
-          <Show when={at()} fallback={`a row is of ${props.picture.step} s`}>
+          <Show when={at()} fallback={`resolution ${props.picture.step} s`}>
             {(at) => (
               <>
                 cursor at <Time at={at()} />
@@ -40,7 +40,7 @@ export function Shown(props: ShownProps): JSX.Element {
       <div class="body">
         <GraphChart picture={props.picture} before={props.before} span={props.span} height={HEIGHT} onRow={setRow} onZoom={props.onZoom} />
         <Show when={props.picture.unread.length > 0}>
-          <p class="muted">Nothing has been read yet of {props.picture.unread.length === 1 ? "one data source" : `${props.picture.unread.length} data sources`}: unknown, not nothing.</p>
+          <p class="muted">No data yet from {props.picture.unread.length === 1 ? "one data source" : `${props.picture.unread.length} data sources`}: the value is unknown, not zero.</p>
         </Show>
       </div>
       <div class="scroll graphs-legend" tabindex="0" role="group" aria-label="Table of the legend">
@@ -80,7 +80,7 @@ function Beside(props: { picture: GraphPicture }): JSX.Element {
       <table class="table graphs-beside">
         <thead>
           <tr>
-            <th scope="col">Lines, and numbers of the whole time</th>
+            <th scope="col">Thresholds and values of the whole time range</th>
             <th scope="col" class="right">
               Value
             </th>
@@ -94,7 +94,7 @@ function Beside(props: { picture: GraphPicture }): JSX.Element {
                   <svg class="swatch" width="16" height="10" aria-hidden="true">
                     <line class={`graph-threshold ${threshold.severity}`} x1="0" x2="16" y1="5" y2="5" />
                   </svg>{" "}
-                  {threshold.label || (threshold.severity === "critical" ? "Critical" : "Warning")} ({threshold.side} is bad)
+                  {threshold.label || (threshold.severity === "critical" ? "Critical" : "Warning")} ({threshold.side} fires)
                 </td>
                 <td class="right">{amount(threshold.value, props.picture.base, props.picture.unit)}</td>
               </tr>

@@ -48,7 +48,7 @@ test("at the cursor a band has two ends, and a tick is there or not", () => {
 test("each thing that does not answer is said once, in sentences", () => {
   expect(troublesOf(["It does not answer.", "It could not be looked at: it does not answer."])).toEqual(["It does not answer."]);
   expect(troublesOf(["It could not be looked at: it does not answer."])).toEqual(["It could not be looked at: it does not answer."]);
-  expect(troublesOf(["It is up and down by turns.", "Whether it is up is not known for sure: no socket.."])).toEqual(["It is up and down by turns.", "Whether it is up is not known for sure: no socket."]);
+  expect(troublesOf(["It is flapping.", "Whether it is up is not known for sure: no socket.."])).toEqual(["It is flapping.", "Whether it is up is not known for sure: no socket."]);
   expect(troublesOf([])).toEqual([]);
 });
 

@@ -25,14 +25,14 @@ export function asked([from, to]: [number, number]): Query {
 export const STATES: Record<string, { meaning: Meaning; text: string }> = {
   up: { meaning: "good", text: "up" },
   down: { meaning: "bad", text: "down" },
-  unknown: { meaning: "none", text: "not known yet" },
+  unknown: { meaning: "none", text: "unknown" },
   disabled: { meaning: "none", text: "not polled" },
 };
 
 /** The state of whoever is on a map: of neighbours that nobody polls, too. */
 export const stateOf = (state: string): { meaning: Meaning; text: string } => STATES[state] ?? { meaning: "none", text: state };
 
-/** What does not answer, as one text: each thing once, though the device and the look at it may have the same cause. */
+/** Not responding, as one text: each thing once, though the device and the look at it may have the same cause. */
 export function troublesOf(troubles: readonly string[]): string[] {
   const bare = (text: string): string => text.trim().replace(/\.+$/, "").toLowerCase();
   const alone = new Set(troubles.map(bare));
@@ -45,17 +45,17 @@ export function troublesOf(troubles: readonly string[]): string[] {
 
 /** What time a graph is compared with. */
 export const SHIFTS: { s: number; name: string }[] = [
-  { s: 86_400, name: "a day before" },
-  { s: 7 * 86_400, name: "a week before" },
-  { s: 28 * 86_400, name: "four weeks before" },
-  { s: 364 * 86_400, name: "52 weeks before" },
+  { s: 86_400, name: "1 day earlier" },
+  { s: 7 * 86_400, name: "1 week earlier" },
+  { s: 28 * 86_400, name: "4 weeks earlier" },
+  { s: 364 * 86_400, name: "52 weeks earlier" },
 ];
 
 export const FIGURES = [
   ["last", "Last"],
-  ["average", "Mean"],
-  ["min", "Least"],
-  ["max", "Most"],
+  ["average", "Average"],
+  ["min", "Min"],
+  ["max", "Max"],
   ["p95", "95 %"],
   ["total", "Total"],
 ] as const;

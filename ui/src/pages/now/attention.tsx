@@ -15,7 +15,7 @@ export function Attention(): JSX.Element {
         when={items().length > 0}
         fallback={
           <p class="body remark good-ink">
-            <Icon name="good" /> <span class="muted">Nothing: no packets are lost, the disks keep up, calls end as usual.</span>
+            <Icon name="good" /> <span class="muted">Nothing: no packet loss, disks keep up, no unusual calls.</span>
           </p>
         }
       >
@@ -30,7 +30,7 @@ export function Attention(): JSX.Element {
                 <Show when={item.link}>
                   {(link) => (
                     <A class="button" href={link()}>
-                      Look
+                      Open
                     </A>
                   )}
                 </Show>

@@ -5,19 +5,19 @@ import { ticking, whole } from "../../format";
 import { callsUp, status } from "../../live";
 import { StateTag } from "../../parts/meaning";
 
-/** The newest calls that are up. Rows are kept and only their texts change, so that a second costs little. */
+/** Newest calls that are up. Rows are kept and only their texts change, so that a second costs little. */
 export function CallsUp(): JSX.Element {
   const calls = createMemo(() => callsUp().up);
   const now = (): number => (status()?.at_ns ?? 0) / 1e6;
   return (
-    <section class="panel" aria-label="Calls that are up">
+    <section class="panel" aria-label="Active calls">
       <header>
-        <h2>Calls up</h2>
+        <h2>Active calls</h2>
         <span class="muted num">
-          {calls().length < callsUp().total ? `the newest ${calls().length} of ${whole(callsUp().total)}` : whole(callsUp().total)}
+          {calls().length < callsUp().total ? `newest ${calls().length} of ${whole(callsUp().total)}` : whole(callsUp().total)}
         </span>
       </header>
-      <Show when={calls().length > 0} fallback={<p class="body muted">No call is up. When one begins it shows here within a second.</p>}>
+      <Show when={calls().length > 0} fallback={<p class="body muted">No active calls. A new call appears here within a second.</p>}>
         <ul class="now-up">
           <Index each={calls()}>
             {(call) => (
@@ -36,7 +36,7 @@ export function CallsUp(): JSX.Element {
           </Index>
         </ul>
       </Show>
-      <p class="now-up-foot muted">A call whose end was not seen counts as up until it was silent for four hours.</p>
+      <p class="now-up-foot muted">A call whose end was not captured counts as active until it has been silent for four hours.</p>
     </section>
   );
 }

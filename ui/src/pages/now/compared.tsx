@@ -1,4 +1,4 @@
-// The last hour beside the same hour of yesterday: is this normal?
+// The last hour compared with the same hour yesterday: is this normal?
 
 import { A } from "@solidjs/router";
 import { createResource, For, onCleanup, Show, type JSX } from "solid-js";
@@ -18,13 +18,13 @@ interface Row {
 }
 
 const ROWS: Row[] = [
-  { name: "Calls", about: "that began", value: (t) => whole(t.calls) },
-  { name: "ASR", about: "answered of all calls", value: (t) => percent(t.asr) },
-  { name: "NER", about: "not failed by the network", value: (t) => percent(t.ner) },
-  { name: "ACD", about: "mean duration", value: (t) => duration(t.acd_s === null ? null : t.acd_s * 1000) },
-  { name: "PDD", about: "from INVITE to ringing", value: (t) => duration(t.pdd_ms) },
-  { name: "MOS", about: "mean of the calls", value: (t) => score(t.mos) },
-  { name: "With a verdict", about: "something was wrong", value: (t) => (t.calls === 0 ? "–" : percent(t.bad / t.calls)), href: "/calls?filter=has:verdict&from=now-1h" },
+  { name: "Calls", about: "started", value: (t) => whole(t.calls) },
+  { name: "ASR", about: "answered", value: (t) => percent(t.asr) },
+  { name: "NER", about: "delivered by the network", value: (t) => percent(t.ner) },
+  { name: "ACD", about: "average duration", value: (t) => duration(t.acd_s === null ? null : t.acd_s * 1000) },
+  { name: "PDD", about: "INVITE to ringing", value: (t) => duration(t.pdd_ms) },
+  { name: "MOS", about: "average", value: (t) => score(t.mos) },
+  { name: "With a verdict", about: "calls with a problem", value: (t) => (t.calls === 0 ? "–" : percent(t.bad / t.calls)), href: "/calls?filter=has:verdict&from=now-1h" },
 ];
 
 export function Compared(): JSX.Element {
@@ -41,10 +41,10 @@ export function Compared(): JSX.Element {
   };
   const hasBefore = (): boolean => (known(both)?.before.calls ?? 0) > 0;
   return (
-    <section class="panel" aria-label="The last hour beside yesterday">
+    <section class="panel" aria-label="Last hour compared with yesterday">
       <header>
-        <h2>The last hour</h2>
-        <span class="muted">{hasBefore() ? "beside the same hour of yesterday" : "no call began in the same hour of yesterday"}</span>
+        <h2>Last hour</h2>
+        <span class="muted">{hasBefore() ? "compared with the same hour yesterday" : "no calls in the same hour yesterday"}</span>
       </header>
       <Show when={!both.error} fallback={<p class="body muted">{String(both.error?.message)}</p>}>
         <dl class="now-hour">

@@ -8,18 +8,18 @@ import { Time } from "../../parts/time";
 
 const SHOWN = 12;
 
-/** The newest calls of the store, for when nothing is being captured. */
+/** Newest calls of the store, for when nothing is being captured. */
 export function Newest(): JSX.Element {
   const [page] = createResource(() => get<CallsPage>("/calls", { limit: SHOWN }));
   return (
-    <section class="panel" aria-label="The newest calls">
+    <section class="panel" aria-label="Newest calls">
       <header>
         <h2>Newest calls</h2>
         <A href="/calls">All calls</A>
       </header>
       <Show when={known(page)} fallback={<p class="body muted">{page.error ? String(page.error.message) : "Loading …"}</p>}>
         {(page) => (
-          <Show when={page().calls.length > 0} fallback={<p class="body muted">The store holds no call yet.</p>}>
+          <Show when={page().calls.length > 0} fallback={<p class="body muted">No calls stored yet.</p>}>
             <ul class="now-brief">
               <For each={page().calls}>
                 {(call) => (

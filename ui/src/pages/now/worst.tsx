@@ -11,12 +11,12 @@ export function Worst(): JSX.Element {
   const isBad = (call: CallBrief): boolean => call.verdict !== null || ["warn", "bad"].includes(meaningOfScore(call.mos));
   const calls = (): CallBrief[] => (status()?.last_minute.worst ?? []).filter(isBad);
   return (
-    <section class="panel" aria-label="Worst calls of the last minute">
+    <section class="panel" aria-label="Worst calls in the last minute">
       <header>
-        <h2>Worst calls of the last minute</h2>
+        <h2>Worst calls in the last minute</h2>
         <A href="/calls?filter=has:verdict">All with a verdict</A>
       </header>
-      <Show when={calls().length > 0} fallback={<p class="body muted now-worst">No call of the last minute was bad.</p>}>
+      <Show when={calls().length > 0} fallback={<p class="body muted now-worst">No calls with a problem in the last minute.</p>}>
         <ul class="now-brief now-worst">
           <For each={calls()}>
             {(call) => (

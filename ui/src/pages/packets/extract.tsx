@@ -57,10 +57,10 @@ export function ExtractPanel(props: ExtractProps): JSX.Element {
         <Show when={props.chosen}>
           <span class="row">
             <button class="button quiet" onClick={() => props.onZoom(props.span.from, props.span.to)}>
-              Zoom to it
+              Zoom to selection
             </button>
             <button class="button quiet" onClick={() => props.onWhole()}>
-              All that is shown
+              Select the whole range
             </button>
           </span>
         </Show>
@@ -68,7 +68,7 @@ export function ExtractPanel(props: ExtractProps): JSX.Element {
       <form class="body extract" onSubmit={(event) => void start(event)}>
         <label class="field">
           <span>
-            Packet filter, in the syntax of tcpdump; empty for all. <code>inner</code> looks into tunnels.
+            Packet filter in tcpdump syntax; empty for all packets. <code>inner</code> looks into tunnels.
           </span>
           <input class="input mono" list="extract-examples" spellcheck={false} autocapitalize="none" aria-invalid={error() !== ""} value={props.filter} onInput={(event) => props.onFilter(event.currentTarget.value)} placeholder="host 10.1.2.3 and udp" />
           <datalist id="extract-examples">

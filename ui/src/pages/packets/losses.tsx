@@ -8,11 +8,11 @@ const SHOWN_MAX = 50;
 
 /** Where packets go missing, from the wire to the disk. */
 const PLACES: Record<string, string> = {
-  mirror: "before the tap: gaps in unrelated streams at once",
+  mirror: "before the tap: gaps in unrelated streams at the same time",
   card: "in the network card",
-  "operating-system": "in the kernel, before any ring",
-  ring: "in a ring of the capture",
-  buffer: "in memory, before the disk",
+  "operating-system": "in the kernel, before the capture ring",
+  ring: "in the capture ring",
+  buffer: "in memory, before writing to disk",
   disk: "at the disk",
 };
 
@@ -20,10 +20,10 @@ const PLACES: Record<string, string> = {
 export function Losses(props: { losses: Loss[] }): JSX.Element {
   const sorted = createMemo(() => [...props.losses].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, SHOWN_MAX));
   return (
-    <section class="panel" aria-label="Packets that are missing">
+    <section class="panel" aria-label="Lost packets">
       <header>
-        <h2>Packets that are missing</h2>
-        <span class="muted num">{props.losses.length > SHOWN_MAX ? `the last ${SHOWN_MAX} of ${whole(props.losses.length)} reports` : ""}</span>
+        <h2>Lost packets</h2>
+        <span class="muted num">{props.losses.length > SHOWN_MAX ? `last ${SHOWN_MAX} of ${whole(props.losses.length)} reports` : ""}</span>
       </header>
       <Show
         when={sorted().length > 0}
@@ -32,7 +32,7 @@ export function Losses(props: { losses: Loss[] }): JSX.Element {
             <span class="good-ink">
               <Icon name="good" />
             </span>
-            No packet is known to be missing in this range.
+            No lost packets known in this range.
           </p>
         }
       >
@@ -40,9 +40,9 @@ export function Losses(props: { losses: Loss[] }): JSX.Element {
           <table class="table">
             <thead>
               <tr>
-                <th scope="col">Between</th>
-                <th scope="col">and</th>
-                <th scope="col">Where</th>
+                <th scope="col">From</th>
+                <th scope="col">To</th>
+                <th scope="col">Lost at</th>
                 <th scope="col">Source</th>
                 <th scope="col" class="right">Lost</th>
               </tr>

@@ -9,7 +9,7 @@ import "./retention.css";
 /** What is kept of each class, how much there is, and how far back it reaches. */
 export function RetentionTable(props: { retention: Retention[] }): JSX.Element {
   return (
-    <Show when={props.retention.length > 0} fallback={<p class="body muted">No packet log is kept here.</p>}>
+    <Show when={props.retention.length > 0} fallback={<p class="body muted">There is no packet log.</p>}>
       <div class="scroll">
         <table class="table">
           <thead>
@@ -17,9 +17,9 @@ export function RetentionTable(props: { retention: Retention[] }): JSX.Element {
               <th scope="col">Class</th>
               <th scope="col">Rule</th>
               <th scope="col" class="right">Stored</th>
-              <th scope="col">Of its limit</th>
-              <th scope="col">Reaches back to</th>
-              <th scope="col" class="right">At this rate it holds</th>
+              <th scope="col">Limit used</th>
+              <th scope="col">Oldest packet</th>
+              <th scope="col" class="right">Holds at this rate</th>
             </tr>
           </thead>
           <tbody>

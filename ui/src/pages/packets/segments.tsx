@@ -48,7 +48,7 @@ export function Segments(props: { range: { from: string; to: string } }): JSX.El
           <For each={CLASSES}>{(one) => <option value={one}>{one || "all classes"}</option>}</For>
         </select>
       </header>
-      <Show when={all().length > 0} fallback={<p class="body muted">{first.error ? String(first.error.message) : first.loading ? "Loading …" : "No segment lies in this range."}</p>}>
+      <Show when={all().length > 0} fallback={<p class="body muted">{first.error ? String(first.error.message) : first.loading ? "Loading …" : "No segments in this range."}</p>}>
         <div class="scroll">
           <table class="table">
             <thead>

@@ -37,16 +37,16 @@ function Head(): JSX.Element {
       <div role="columnheader">From</div>
       <div role="columnheader">To</div>
       <div role="columnheader" class="wide">
-        Sent by
+        Source
       </div>
       <div role="columnheader" class="wide">
-        Sent to
+        Destination
       </div>
       <div role="columnheader" class="wide right">
-        After
+        Response time
       </div>
       <div role="columnheader" class="wide least right">
-        Sent again
+        Retransmissions
       </div>
     </div>
   );
@@ -106,12 +106,12 @@ function Nothing(props: { isSearch: boolean }): JSX.Element {
       when={props.isSearch}
       fallback={
         <Empty icon="registrations" title="No transactions in this range">
-          Choose a longer range. OPTIONS, SUBSCRIBE, MESSAGE and others are listed here; what belongs to a call stands at the call.
+          Choose a longer range. OPTIONS, SUBSCRIBE, MESSAGE and others are listed here; transactions of a call are on the page of the call.
         </Empty>
       }
     >
-      <Empty icon="search" title="Nothing fits">
-        No transaction of this range fits the search and the method. <code>*</code> stands for any characters: <code>49*</code>, <code>*gateway*</code>.
+      <Empty icon="search" title="No matches">
+        No transactions in this range match the search and the method. <code>*</code> matches any characters: <code>49*</code>, <code>*gateway*</code>.
       </Empty>
     </Show>
   );

@@ -55,13 +55,13 @@ function Head(): JSX.Element {
         Expires
       </div>
       <div role="columnheader" class="wide right">
-        Answered in
+        Response time
       </div>
       <div role="columnheader" class="wide">
         User agent
       </div>
       <div role="columnheader" class="sr">
-        What was wrong, or the contact
+        Problem or contact
       </div>
     </div>
   );
@@ -94,7 +94,7 @@ function Row(props: { row: Registration }): JSX.Element {
       <div role="cell" class="wide right">
         {duration(r().response_ms)}
         <Show when={r().retransmissions > 0}>
-          <span class="muted" title={`Sent again ${r().retransmissions} times`}>
+          <span class="muted" title={`${r().retransmissions} retransmissions`}>
             ↻{r().retransmissions}
           </span>
         </Show>
@@ -109,7 +109,7 @@ function Row(props: { row: Registration }): JSX.Element {
   );
 }
 
-const expires = (seconds: number | null): string => (seconds === null ? "–" : seconds === 0 ? "signs off" : `${whole(seconds)} s`);
+const expires = (seconds: number | null): string => (seconds === null ? "–" : seconds === 0 ? "unregister" : `${whole(seconds)} s`);
 
 /** The verdict without whose registration failed: that stands above it. */
 function reasonOf(verdict: string): string {
@@ -157,12 +157,12 @@ function Nothing(props: { isSearch: boolean }): JSX.Element {
       when={props.isSearch}
       fallback={
         <Empty icon="registrations" title="No registrations in this range">
-          Choose a longer range. REGISTER is seen only where Trunkline listens between the phones and their registrar.
+          Choose a longer range. Trunkline sees REGISTER only if it captures between the phones and their registrar.
         </Empty>
       }
     >
-      <Empty icon="search" title="Nothing fits">
-        No registration of this range fits the search and the state. <code>*</code> stands for any characters: <code>49*</code>, <code>*Yealink*</code>.
+      <Empty icon="search" title="No matches">
+        No registrations in this range match the search and the state. <code>*</code> matches any characters: <code>49*</code>, <code>*Yealink*</code>.
       </Empty>
     </Show>
   );

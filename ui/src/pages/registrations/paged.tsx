@@ -131,7 +131,7 @@ export function Paged<T>(props: PagedProps<T>): JSX.Element {
 function Foot(props: { what: string; more: boolean; error: unknown; again: () => void }): JSX.Element {
   return (
     <p class="paged-end muted" role="status">
-      <Switch fallback="These are all.">
+      <Switch fallback="End of list">
         <Match when={props.error}>
           More {props.what} could not be loaded.{" "}
           <button class="button" onClick={() => props.again()}>

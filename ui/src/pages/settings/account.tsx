@@ -29,7 +29,7 @@ export function Account(): JSX.Element {
       </section>
       <section class="panel">
         <header>
-          <h2>Where you are signed in</h2>
+          <h2>Your sessions</h2>
         </header>
         <SessionsTable />
       </section>
@@ -74,14 +74,14 @@ function Tokens(): JSX.Element {
   return (
     <section class="panel">
       <header>
-        <h2>Tokens for programs</h2>
+        <h2>API tokens</h2>
         <span class="muted">
           sent as <code>Authorization: Bearer …</code>
         </span>
       </header>
       <Show when={secret()}>
         <div class="body secret">
-          <p>This is shown once. Keep it where the program finds it, and nowhere else.</p>
+          <p>The token is shown only once. Store it in a safe place.</p>
           <div class="row">
             <code>{secret()}</code>
             <button class="button" onClick={() => void navigator.clipboard.writeText(secret()).then(() => toast("Copied"))}>
@@ -90,14 +90,14 @@ function Tokens(): JSX.Element {
           </div>
         </div>
       </Show>
-      <Show when={(known(tokens)?.length ?? 0) > 0} fallback={<p class="body muted">{tokens.error ? String(tokens.error.message) : tokens.loading ? "Loading …" : "There is no token yet."}</p>}>
+      <Show when={(known(tokens)?.length ?? 0) > 0} fallback={<p class="body muted">{tokens.error ? String(tokens.error.message) : tokens.loading ? "Loading …" : "No tokens yet."}</p>}>
         <div class="scroll">
           <table class="table">
             <thead>
               <tr>
                 <th scope="col">Name</th>
-                <th scope="col">May</th>
-                <th scope="col">Ends</th>
+                <th scope="col">Role</th>
+                <th scope="col">Expires</th>
                 <th scope="col">Last used</th>
                 <th scope="col">
                   <span class="sr">Delete</span>
@@ -130,13 +130,13 @@ function Tokens(): JSX.Element {
         </div>
       </Show>
       <div class="body">
-        <Form action="Make a token" send={make}>
+        <Form action="Create a token" send={make}>
           <label class="field">
-            <span>What it is for</span>
+            <span>Purpose</span>
             <input class="input" required maxlength="64" value={name()} onInput={(e) => setName(e.currentTarget.value)} />
           </label>
           <fieldset class="choices">
-            <legend>It may</legend>
+            <legend>Role</legend>
             <For each={grantable(session()?.may ?? [])}>
               {(scope) => (
                 <label>
@@ -146,7 +146,7 @@ function Tokens(): JSX.Element {
             </For>
           </fieldset>
           <label class="field">
-            <span>It ends after</span>
+            <span>Expires after</span>
             <select class="input" value={days()} onChange={(e) => setDays(Number(e.currentTarget.value))}>
               <For each={DAYS}>
                 {(one) => (
@@ -163,7 +163,7 @@ function Tokens(): JSX.Element {
         {(token) => (
           <Confirm
             title="Delete the token?"
-            text={`What uses "${token().name}" is refused from now on.`}
+            text={`Requests with the token "${token().name}" will be rejected at once.`}
             action="Delete the token"
             close={() => setLeaving(undefined)}
             run={async () => {

@@ -24,9 +24,9 @@ export function Aliases(): JSX.Element {
       <section class="panel">
         <header>
           <h2>Aliases</h2>
-          <span class="muted">the longest match names an address, in ladders and tables of everyone</span>
+          <span class="muted">names for addresses, shown to all users; the longest match applies</span>
         </header>
-        <Show when={(known(aliases)?.length ?? 0) > 0} fallback={<p class="body muted">{aliases.error ? String(aliases.error.message) : "There are none yet: addresses show as they are."}</p>}>
+        <Show when={(known(aliases)?.length ?? 0) > 0} fallback={<p class="body muted">{aliases.error ? String(aliases.error.message) : "No aliases yet."}</p>}>
           <div class="scroll">
             <table class="table">
               <thead>
@@ -74,7 +74,7 @@ function Add(props: { added: () => void }): JSX.Element {
     const { aliases, faults } = parseAliases(text());
     if (faults.length > 0) throw new Error(faults[0]);
     for (const alias of aliases) await keep(alias);
-    toast(`${aliases.length} kept`);
+    toast(`${aliases.length} saved`);
     setText("");
     props.added();
   };
@@ -84,9 +84,9 @@ function Add(props: { added: () => void }): JSX.Element {
         <h2>Add or change</h2>
       </header>
       <div class="body">
-        <Form action="Keep them" send={send}>
+        <Form action="Save" send={send}>
           <label class="field">
-            <span>One a line: address or network, then its name. A line for one that is known changes its name.</span>
+            <span>One per line: address or network, comma, name. A line for an existing address changes its name.</span>
             <textarea class="input mono" rows="5" required placeholder={"10.1.0.0/16, access network\n10.1.2.3, SBC west"} value={text()} onInput={(e) => setText(e.currentTarget.value)} />
           </label>
         </Form>

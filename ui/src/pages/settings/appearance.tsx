@@ -4,7 +4,7 @@ import { setTheme, theme, type Theme } from "../../prefs";
 import { Time } from "../../parts/time";
 
 const THEMES: { value: Theme; name: string }[] = [
-  { value: "system", name: "As the system" },
+  { value: "system", name: "System" },
   { value: "light", name: "Light" },
   { value: "dark", name: "Dark" },
 ];
@@ -14,7 +14,7 @@ export function Appearance(): JSX.Element {
     <section class="panel">
       <header>
         <h2>Appearance</h2>
-        <span class="muted">kept in this browser</span>
+        <span class="muted">stored in this browser</span>
       </header>
       <div class="body stack">
         <fieldset class="choices">
@@ -30,7 +30,7 @@ export function Appearance(): JSX.Element {
         </fieldset>
         <ZoneChoice />
         <p class="muted">
-          Now it is <Time at={Date.now()} />. Hover over any time to see it in UTC.
+          Current time <Time at={Date.now()} />. Hover over a time to see it in UTC.
         </p>
       </div>
     </section>

@@ -40,19 +40,19 @@ export function Audit(): JSX.Element {
     <section class="panel">
       <header>
         <h2>Audit</h2>
-        <input class="input" type="search" aria-label="User" placeholder="of one user" value={search.user ?? ""} onChange={(e) => setSearch({ user: e.currentTarget.value || undefined })} />
+        <input class="input" type="search" aria-label="User" placeholder="user name" value={search.user ?? ""} onChange={(e) => setSearch({ user: e.currentTarget.value || undefined })} />
       </header>
-      <Show when={entries().length > 0} fallback={<p class="body muted">{first.error ? String(first.error.message) : "Nothing was noted yet."}</p>}>
+      <Show when={entries().length > 0} fallback={<p class="body muted">{first.error ? String(first.error.message) : "No entries yet."}</p>}>
         <div class="scroll">
           <table class="table">
             <thead>
               <tr>
                 <th scope="col">When</th>
-                <th scope="col">Who</th>
+                <th scope="col">User</th>
                 <th scope="col">From</th>
-                <th scope="col">Did</th>
-                <th scope="col">What</th>
-                <th scope="col">How it went</th>
+                <th scope="col">Action</th>
+                <th scope="col">Object</th>
+                <th scope="col">Result</th>
               </tr>
             </thead>
             <tbody>
@@ -76,7 +76,7 @@ export function Audit(): JSX.Element {
         <Show when={next()}>
           <div class="body">
             <button class="button" onClick={goOn}>
-              Earlier ones
+              Older entries
             </button>
           </div>
         </Show>

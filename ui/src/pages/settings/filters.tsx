@@ -28,7 +28,7 @@ export function Filters(): JSX.Element {
         when={(known(filters)?.length ?? 0) > 0}
         fallback={
           <p class="body muted">
-            {filters.error ? String(filters.error.message) : <>There are none. On <A href="/calls">Calls</A>, the star beside a filter saves it.</>}
+            {filters.error ? String(filters.error.message) : <>No saved filters. On <A href="/calls">Calls</A>, click the star next to a filter to save it.</>}
           </p>
         }
       >
@@ -42,7 +42,7 @@ export function Filters(): JSX.Element {
                 <span class="row spread">
                   <Show when={may("filters.share")}>
                     <button class="button quiet" onClick={() => after(move(filter))}>
-                      {filter.shared ? "Keep to myself" : "Share"}
+                      {filter.shared ? "Make private" : "Share"}
                     </button>
                   </Show>
                   <Show when={mayChange(filter)}>

@@ -4,7 +4,7 @@ import { useSearchParams } from "@solidjs/router";
 import { createMemo, createResource, createSignal, For, Show, type JSX } from "solid-js";
 import { get, post, put, remove } from "../../api/client";
 import type { GraphPreview, GraphRights, GraphRule, GraphRuleTold, Role, User } from "../../api/types";
-import { whole } from "../../format";
+import { of, whole } from "../../format";
 import { Icon } from "../../parts/icon";
 import { known } from "../../parts/known";
 import { Tag } from "../../parts/meaning";
@@ -31,8 +31,8 @@ export function GraphRightsPart(): JSX.Element {
     <>
       <section class="panel">
         <header>
-          <h2>Rights to graphs</h2>
-          <span class="muted">which devices, trees and graphs are seen; administrators see all of them</span>
+          <h2>Graph permissions</h2>
+          <span class="muted">who sees which devices, trees and graphs; administrators see all</span>
         </header>
         <div class="body stack">
           <label class="field">
@@ -41,12 +41,12 @@ export function GraphRightsPart(): JSX.Element {
               <optgroup label="All users of a role">
                 <For each={ROLES}>{(role) => <option value={`role:${role}`}>{role}</option>}</For>
               </optgroup>
-              <optgroup label="A user, before those of the role">
+              <optgroup label="A user; checked before the rules of the role">
                 <For each={known(users)?.filter((one) => one.role !== "administrator")}>{(one) => <option value={`user:${one.name}`} selected={search.of === `user:${one.name}`}>{`${one.name} (${one.role})`}</option>}</For>
               </optgroup>
             </select>
           </label>
-          <Show when={!isBoss()} fallback={<p class="muted">{whose().user} is an administrator, and sees everything.</p>}>
+          <Show when={!isBoss()} fallback={<p class="muted">{whose().user} is an administrator and sees everything.</p>}>
             <Default of={whose()} rights={own()} role={user()?.role} changed={again} />
           </Show>
         </div>
@@ -55,7 +55,7 @@ export function GraphRightsPart(): JSX.Element {
         </Show>
         <Show when={whose().user && (known(preview)?.of_role.length ?? 0) > 0}>
           <p class="body muted">
-            Then come {whole(known(preview)!.of_role.length)} of <a href={`/settings/graph-rights?of=role:${user()?.role ?? "viewer"}`}>their role</a>: the rules above decide before them.
+            Then {of(known(preview)!.of_role.length, "rule", "rules")} of <a href={`/settings/graph-rights?of=role:${user()?.role ?? "viewer"}`}>their role</a> apply; the rules above have priority.
           </p>
         </Show>
       </section>
@@ -73,16 +73,16 @@ function Default(props: { of: Whose; rights: GraphRights; role: Role | undefined
   };
   return (
     <label class="field">
-      <span>What no rule speaks about</span>
+      <span>Without a matching rule</span>
       <select class="input" value={props.rights.default} onChange={(e) => set(e.currentTarget.value)}>
         <Show when={props.of.user}>
-          <option value="role" selected={props.rights.default === "role"}>{`as the role ${props.role ?? ""} has it`}</option>
+          <option value="role" selected={props.rights.default === "role"}>{`same as the role ${props.role ?? ""}`}</option>
         </Show>
         <option value="everything" selected={props.rights.default === "everything"}>
-          is seen
+          visible
         </option>
         <option value="nothing" selected={props.rights.default === "nothing"}>
-          is hidden
+          hidden
         </option>
       </select>
     </label>
@@ -95,15 +95,15 @@ function Rules(props: { rules: GraphRule[]; told: GraphRuleTold[]; changed: () =
   };
   const about = (rule: GraphRule): GraphRuleTold | undefined => props.told.find((one) => one.id === rule.id);
   return (
-    <Show when={props.rules.length > 0} fallback={<p class="body muted">There are no rules yet.</p>}>
+    <Show when={props.rules.length > 0} fallback={<p class="body muted">No rules yet.</p>}>
       <div class="scroll" tabindex="0" role="group" aria-label="Table of rules">
         <table class="table">
           <thead>
             <tr>
-              <th scope="col">Says</th>
-              <th scope="col">About</th>
-              <th scope="col">Which</th>
-              <th scope="col">At present</th>
+              <th scope="col">Effect</th>
+              <th scope="col">Applies to</th>
+              <th scope="col">Pattern</th>
+              <th scope="col">Matches now</th>
               <th scope="col">
                 <span class="sr">Delete</span>
               </th>
@@ -120,7 +120,7 @@ function Rules(props: { rules: GraphRule[]; told: GraphRuleTold[]; changed: () =
                   </td>
                   <td>
                     <Show when={about(rule)} fallback="–">
-                      {(one) => takes(one()) ?? <Tag meaning="warn">nothing has that name</Tag>}
+                      {(one) => takes(one()) ?? <Tag meaning="warn">no match</Tag>}
                     </Show>
                   </td>
                   <td class="right">
@@ -141,22 +141,22 @@ function Rules(props: { rules: GraphRule[]; told: GraphRuleTold[]; changed: () =
 function Seen(props: { of: Whose; preview: GraphPreview | undefined; error: Error | undefined }): JSX.Element {
   const name = (): string => props.of.user ?? `a ${props.of.role}`;
   return (
-    <section class="panel" aria-label="What is seen">
+    <section class="panel" aria-label="Preview">
       <header>
         <h2>What {name()} sees</h2>
         <Show when={props.preview?.whole}>
           <Tag meaning="good">everything</Tag>
         </Show>
       </header>
-      <Show when={props.preview} fallback={<p class="body muted">{props.error ? `It cannot be told at present: ${props.error.message}` : "Looking ..."}</p>}>
+      <Show when={props.preview} fallback={<p class="body muted">{props.error ? `The preview is not available now: ${props.error.message}` : "Loading …"}</p>}>
         {(preview) => (
           <dl class="body rights-seen">
             <Names what="devices" count={preview().seen.devices} all={preview().all.devices} names={preview().devices} />
             <Names what="graphs" count={preview().seen.graphs} all={preview().all.graphs} names={preview().graphs} />
             <Names what="trees" count={preview().seen.trees} all={preview().all.trees} names={preview().trees} />
             <Show when={!preview().whole}>
-              <dt>alerts of these</dt>
-              <dd class="muted">and those that are of no device; rules, channels and what others keep back, which name devices of all kinds, are for those from whom none is hidden</dd>
+              <dt>alerts of these objects</dt>
+              <dd class="muted">and alerts without a device. Rules, channels and silences of others name all devices, so only users who see everything can see them</dd>
             </Show>
           </dl>
         )}
@@ -198,18 +198,18 @@ function Add(props: { of: Whose; added: () => void }): JSX.Element {
         <h2>Add a rule</h2>
       </header>
       <div class="body">
-        <Form action="Add the rule" done="It holds from now on." send={send}>
+        <Form action="Add the rule" done="Rule added." send={send}>
           <fieldset class="choices">
-            <legend>It</legend>
+            <legend>Effect</legend>
             <label>
-              <input type="radio" name="says" checked={allow()} onChange={() => setAllow(true)} /> allows
+              <input type="radio" name="says" checked={allow()} onChange={() => setAllow(true)} /> allow
             </label>
             <label>
-              <input type="radio" name="says" checked={!allow()} onChange={() => setAllow(false)} /> denies
+              <input type="radio" name="says" checked={!allow()} onChange={() => setAllow(false)} /> deny
             </label>
           </fieldset>
           <label class="field">
-            <span>About</span>
+            <span>Applies to</span>
             <select class="input" value={kind()} onChange={(e) => setKind(e.currentTarget.value)}>
               <For each={KINDS}>{(one) => <option value={one.kind}>{one.name}</option>}</For>
             </select>
@@ -218,7 +218,7 @@ function Add(props: { of: Whose; added: () => void }): JSX.Element {
             <span>{kindOf(kind()).ask}</span>
             <input class="input" required maxlength="255" inputmode={kindOf(kind()).isNumber ? "numeric" : "text"} placeholder={kindOf(kind()).example} value={value()} onInput={(e) => setValue(e.currentTarget.value)} />
           </label>
-          <p class="muted">Of several rules the one that denies wins; a user's own come before those of the role. A graph of many devices is seen where all of them are.</p>
+          <p class="muted">Deny has priority over allow; rules of a user have priority over rules of the role. A graph of several devices is visible if all of the devices are.</p>
         </Form>
       </div>
     </section>

@@ -17,17 +17,17 @@ export interface Kind {
   isNumber?: boolean;
 }
 
-const PATTERN = "its name; * stands for any characters, ? for one";
+const PATTERN = "name; * matches any characters, ? matches one";
 
 export const KINDS: Kind[] = [
   { kind: "site", name: "devices of a site", ask: `Site: ${PATTERN}`, example: "London*" },
   { kind: "device-name", name: "devices by name", ask: `Device: ${PATTERN}`, example: "ams-edge-*" },
   { kind: "device-template", name: "devices of a kind", ask: `Device template: ${PATTERN}`, example: "cisco-*" },
-  { kind: "tree", name: "trees with all that is in them", ask: `Tree: ${PATTERN}`, example: "Customers*" },
+  { kind: "tree", name: "trees with their contents", ask: `Tree: ${PATTERN}`, example: "Customers*" },
   { kind: "graph-template", name: "graphs of a kind", ask: `Graph template: ${PATTERN}`, example: "interface-*" },
   { kind: "graph-title", name: "graphs by title", ask: `Title: ${PATTERN}`, example: "*customer 4711*" },
   { kind: "device", name: "one device", ask: "Number of the device, as in the address of its page", example: "17", isNumber: true },
-  { kind: "place", name: "a place in a tree with all that is in it", ask: "Number of the place, as in the address of the graphs' page (node)", example: "17", isNumber: true },
+  { kind: "place", name: "a folder in a tree with its contents", ask: "Number of the place, as in the address of the graphs' page (node)", example: "17", isNumber: true },
   { kind: "graph", name: "one graph", ask: "Number of the graph, as in the address of its page", example: "17", isNumber: true },
 ];
 

@@ -14,10 +14,10 @@ export function PasswordForm(): JSX.Element {
     await refreshSession();
   };
   return (
-    <Form action="Change the password" done="Changed. Your other sessions have ended." send={send}>
+    <Form action="Change the password" done="Password changed. Your other sessions were signed out." send={send}>
       <input type="text" autocomplete="username" value={session()?.user?.name ?? ""} hidden readonly />
       <label class="field">
-        <span>Password now</span>
+        <span>Current password</span>
         <input class="input" type="password" autocomplete="current-password" required value={old()} onInput={(e) => setOld(e.currentTarget.value)} />
       </label>
       <label class="field">

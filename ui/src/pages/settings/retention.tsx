@@ -10,14 +10,14 @@ export function RetentionPart(): JSX.Element {
   return (
     <section class="panel">
       <header>
-        <h2>Retention of packets</h2>
+        <h2>Packet retention</h2>
       </header>
       <Show when={known(timeline)} fallback={<p class="body muted">{timeline.error ? String(timeline.error.message) : "Loading …"}</p>}>
         {(timeline) => <RetentionTable retention={timeline().retention} />}
       </Show>
       <p class="body muted">
-        The rules stand in the configuration, <code>[record.sip]</code>, <code>[record.rtp]</code> and <code>[record.other]</code>: <code>keep</code> and <code>limit</code>. A running program takes them over on SIGHUP;{" "}
-        <code>trunkline config example</code> shows them all, <code>trunkline packets pin</code> keeps a span from being deleted.
+        The retention rules are in the configuration, <code>[record.sip]</code>, <code>[record.rtp]</code> and <code>[record.other]</code>: <code>keep</code> and <code>limit</code>. SIGHUP reloads them;{" "}
+        <code>trunkline config example</code> shows all options, <code>trunkline packets pin</code> protects a time range from deletion.
       </p>
     </section>
   );

@@ -20,8 +20,8 @@ export function SessionsTable(props: { of?: string }): JSX.Element {
   };
   const others = (): number => (known(sessions) ?? []).filter((one) => !one.this).length;
   const wordless = (): string => {
-    if (sessions.error !== undefined) return `The sessions cannot be shown: ${sessions.error instanceof Error ? sessions.error.message : "the server did not answer"}`;
-    return sessions.loading ? "Looking …" : "Nobody is signed in by this name.";
+    if (sessions.error !== undefined) return `The sessions could not be loaded: ${sessions.error instanceof Error ? sessions.error.message : "the server did not answer"}`;
+    return sessions.loading ? "Loading …" : "No sessions of this user.";
   };
   return (
     <Show when={(known(sessions)?.length ?? 0) > 0} fallback={<p class="body muted">{wordless()}</p>}>
@@ -57,7 +57,7 @@ export function SessionsTable(props: { of?: string }): JSX.Element {
                   </td>
                   <td class="right">
                     <Show when={!one.this}>
-                      <button class="button" aria-label={`Sign out ${browserOf(one.agent)} at ${one.address}`} onClick={() => end(one.id, "Signed out there")}>
+                      <button class="button" aria-label={`Sign out ${browserOf(one.agent)} at ${one.address}`} onClick={() => end(one.id, "Session signed out")}>
                         <Icon name="out" /> Sign out
                       </button>
                     </Show>
@@ -70,7 +70,7 @@ export function SessionsTable(props: { of?: string }): JSX.Element {
       </div>
       <Show when={others() > 0 && (props.of !== undefined || others() > 1)}>
         <div class="body">
-          <button class="button" onClick={() => end(undefined, props.of === undefined ? "Signed out everywhere else" : `${props.of} is signed out everywhere`)}>
+          <button class="button" onClick={() => end(undefined, props.of === undefined ? "All other sessions signed out" : `${props.of}: all sessions signed out`)}>
             <Icon name="out" /> {props.of === undefined ? "Sign out everywhere else" : "Sign out everywhere"}
           </button>
         </div>

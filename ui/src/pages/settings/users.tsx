@@ -13,8 +13,8 @@ import { Form } from "./form";
 import { SessionsTable } from "./sessions";
 
 const ROLES: { role: Role; may: string }[] = [
-  { role: "viewer", may: "sees calls and figures, numbers masked" },
-  { role: "support", may: "also whole numbers, raw messages, packets of a call, export" },
+  { role: "viewer", may: "sees calls and statistics, numbers masked" },
+  { role: "support", may: "also full numbers, raw messages, packets of a call, export" },
   { role: "engineer", may: "also extraction, uploads, aliases, shared filters" },
   { role: "administrator", may: "also users, all tokens and the audit log" },
 ];
@@ -68,7 +68,7 @@ export function Users(): JSX.Element {
                     </td>
                     <td>
                       {user.locked ? <Tag meaning="bad">locked</Tag> : !user.has_password && !user.oidc ? <Tag meaning="warn">no password yet</Tag> : <Tag meaning="good">active</Tag>}
-                      {user.held_off_until ? <Tag meaning="warn">held off after wrong passwords</Tag> : null} {user.oidc ? <Tag meaning="note">single sign-on</Tag> : null}
+                      {user.held_off_until ? <Tag meaning="warn">locked out after wrong passwords</Tag> : null} {user.oidc ? <Tag meaning="note">single sign-on</Tag> : null}
                     </td>
                     <td>{user.last_sign_in ? <Time at={user.last_sign_in} /> : "never"}</td>
                     <td class="right">
@@ -103,8 +103,8 @@ export function Users(): JSX.Element {
       />
       <Show when={link()}>
         {(made) => (
-          <Dialog title={`A link for ${made().user}`} close={() => setLink(undefined)}>
-            <p>It works once: whoever opens it chooses the password of {made().user}. Hand it over where nobody else reads it.</p>
+          <Dialog title={`Link for ${made().user}`} close={() => setLink(undefined)}>
+            <p>The link works once, to set the password of {made().user}. Send it over a channel that nobody else can read.</p>
             <code>{made().link}</code>
             <button class="button" onClick={() => void navigator.clipboard.writeText(made().link).then(() => toast("Copied"))}>
               <Icon name="copy" /> Copy the link
@@ -114,7 +114,7 @@ export function Users(): JSX.Element {
       </Show>
       <Show when={looked()}>
         {(user) => (
-          <Dialog title={`Where ${user().name} is signed in`} wide close={() => setLooked(undefined)}>
+          <Dialog title={`Sessions of ${user().name}`} wide close={() => setLooked(undefined)}>
             <SessionsTable of={user().name} />
           </Dialog>
         )}
@@ -123,7 +123,7 @@ export function Users(): JSX.Element {
         {(user) => (
           <Confirm
             title={`Delete ${user().name}?`}
-            text="Their sessions and tokens end at once. What they did stays in the audit log."
+            text="The user's sessions and tokens end at once. Their audit log entries are kept."
             action="Delete the user"
             close={() => setLeaving(undefined)}
             run={async () => {
@@ -142,11 +142,11 @@ function Actions(props: { user: User; choose: (run: () => void) => void; link: (
     <>
       <Show when={!props.user.oidc}>
         <button class="choice" onClick={() => props.choose(props.link)}>
-          <Icon name="link" /> Link to choose a password
+          <Icon name="link" /> Create a password link
         </button>
       </Show>
       <button class="choice" onClick={() => props.choose(props.sessions)}>
-        <Icon name="out" /> Where they are signed in
+        <Icon name="out" /> Sessions
       </button>
       <button class="choice" onClick={() => props.choose(props.lock)}>
         <Icon name="key" /> {props.user.locked ? "Unlock" : "Lock"}
@@ -177,11 +177,11 @@ function NewUser(props: { made: (name: string) => void }): JSX.Element {
       <div class="body">
         <Form action="Add the user" send={send}>
           <label class="field">
-            <span>Name to sign in with</span>
+            <span>User name</span>
             <input class="input" required maxlength="64" autocapitalize="none" value={name()} onInput={(e) => setName(e.currentTarget.value)} />
           </label>
           <label class="field">
-            <span>Name as people know it (may be empty)</span>
+            <span>Full name (optional)</span>
             <input class="input" maxlength="128" value={display()} onInput={(e) => setDisplay(e.currentTarget.value)} />
           </label>
           <fieldset class="choices column">

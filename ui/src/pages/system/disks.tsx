@@ -31,7 +31,7 @@ function Disk(props: { volume: VolumeSnapshot; rate: number }): JSX.Element {
     <li>
       <div class="row">
         <code class="clip">{props.volume.path}</code>
-        {props.volume.writable ? null : <Tag meaning="bad">takes nothing</Tag>}
+        {props.volume.writable ? null : <Tag meaning="bad">not writable</Tag>}
       </div>
       <div class="system-ring">
         <Fill share={used()} label={`Use of ${props.volume.path}`} />
@@ -40,7 +40,7 @@ function Disk(props: { volume: VolumeSnapshot; rate: number }): JSX.Element {
         </span>
       </div>
       <span class="muted num">
-        {octets(props.rate)}/s written, {octets(props.volume.written_octets_total)} in all; waited for {whole(props.volume.waits_total)} times,{" "}
+        {octets(props.rate)}/s written, {octets(props.volume.written_octets_total)} in total; waited for {whole(props.volume.waits_total)} times,{" "}
         {duration(props.volume.waited_ms_total)}
       </span>
     </li>

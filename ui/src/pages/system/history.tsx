@@ -24,7 +24,7 @@ const LINES: Line[] = [
   { name: "Lost", of: (m) => m.drops, text: short, meaning: "bad" },
 ];
 
-/** The last ten minutes: what the program remembers, and what came since the page was opened. */
+/** Last 10 minutes: what the program remembers, and what came since the page was opened. */
 export function History(props: { begun: SystemMoment[] }): JSX.Element {
   const all = createMemo<SystemMoment[]>(() => {
     const last = props.begun.at(-1);
@@ -35,9 +35,9 @@ export function History(props: { begun: SystemMoment[] }): JSX.Element {
     return [...props.begun, ...own].slice(-ROOM);
   });
   return (
-    <section class="panel" aria-label="The last ten minutes">
+    <section class="panel" aria-label="Last 10 minutes">
       <header>
-        <h2>The last ten minutes</h2>
+        <h2>Last 10 minutes</h2>
       </header>
       <ul class="system-history body">
         <For each={LINES}>

@@ -16,7 +16,7 @@ export function Lanes(props: { status: LiveStatus }): JSX.Element {
     <section class="panel" aria-label="Lanes">
       <header>
         <h2>Lanes</h2>
-        <span class="muted">each a ring of an interface and the thread that empties it</span>
+        <span class="muted">one capture ring and one thread each</span>
       </header>
       <div class="scroll">
         <table class="table system-lanes">
@@ -37,7 +37,7 @@ export function Lanes(props: { status: LiveStatus }): JSX.Element {
       </div>
       {buffer() ? (
         <div class="body system-buffer">
-          <span>Memory between lanes and disk</span>
+          <span>Write buffer</span>
           <Fill share={buffer()!.used_octets / Math.max(1, buffer()!.limit_octets)} label="Buffer" />
           <span class="num muted nowrap">
             {octets(buffer()!.used_octets)} of {octets(buffer()!.limit_octets)}

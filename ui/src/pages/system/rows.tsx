@@ -11,7 +11,7 @@ export function Rows(props: { rows: LiveStatus["rows"] }): JSX.Element {
       {(rows) => (
         <section class="panel" aria-label="Store">
           <header>
-            <h2>Store of rows</h2>
+            <h2>Row store</h2>
           </header>
           <div class="body">
             <Show when={rows().octets_max} fallback={<span class="num">{octets(rows().octets)}</span>}>
@@ -25,7 +25,7 @@ export function Rows(props: { rows: LiveStatus["rows"] }): JSX.Element {
               )}
             </Show>
             <span class="muted num">
-              {whole(rows().left_rows_total)} rows, {octets(rows().left_octets_total)} removed by age and size since it began
+              {whole(rows().left_rows_total)} rows, {octets(rows().left_octets_total)} deleted by age and size since start
             </span>
           </div>
           <Show when={rows().trouble.length > 0}>

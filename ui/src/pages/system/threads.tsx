@@ -20,7 +20,7 @@ export function Threads(props: { status: LiveStatus }): JSX.Element {
     <section class="panel" aria-label="Threads">
       <header>
         <h2>Threads</h2>
-        <span class="muted">share of one processor</span>
+        <span class="muted">share of one CPU</span>
       </header>
       <ul class="system-threads">
         <For each={names().split("\n").filter(Boolean)}>

@@ -156,7 +156,7 @@ fn silence(
     let told = told::silence(&silence, now_s);
     match served.alerts.silence(silence) {
         true => Ok(told),
-        false => Err(Fault::new("unavailable", "there are too many silences, or the log of alerts cannot be written")),
+        false => Err(Fault::new("unavailable", "there are too many silences, or the alert log cannot be written")),
     }
 }
 
@@ -190,7 +190,7 @@ fn unsilence(served: &Served, name: &str, by: &str) -> Result<Value, Fault> {
     let id = only(silences.iter().map(|silence| silence.id.as_str()), name, "silence")?.to_owned();
     match served.alerts.unsilence(Unsilenced { id: id.clone(), by: cut(by), at_s: now_s() }) {
         true => Ok(json!({ "silence": id })),
-        false => Err(Fault::new("unavailable", "the log of alerts cannot be written")),
+        false => Err(Fault::new("unavailable", "the alert log cannot be written")),
     }
 }
 
@@ -205,7 +205,7 @@ fn acknowledge(served: &Served, name: &str, by: &str, seen: Option<&Sight>) -> R
     });
     match is_done {
         true => Ok(json!({ "alert": id })),
-        false => Err(Fault::new("unavailable", "the log of alerts cannot be written")),
+        false => Err(Fault::new("unavailable", "the alert log cannot be written")),
     }
 }
 

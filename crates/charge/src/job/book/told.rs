@@ -58,7 +58,7 @@ impl Told {
         match progress {
             Published::Acknowledged(_) => self.wake(),
             Published::Away(why) => {
-                tracing::warn!("charging: the stream is away, nothing is granted without it: {why}")
+                tracing::warn!("charging: the stream is disconnected, nothing is granted without it: {why}")
             }
             Published::Yielded => parts("it has handed over"),
             Published::Fenced(why) => {

@@ -142,7 +142,7 @@ impl<'t> Converter<'t> {
                 draft.letters.push((id, function as u8, None));
             }
             let Some(series) = self.series.get(id).cloned() else {
-                self.tell(format!("graph template '{}' shows a series that is not taken over", draft.title));
+                self.tell(format!("graph template '{}' shows a series that is not imported", draft.title));
                 continue;
             };
             let graphs = self.tables.rows("snmp_query_graph");
@@ -241,7 +241,7 @@ impl<'t> Converter<'t> {
                 draft.definitions.first().map(|definition| definition.name.clone()).ok_or("it shows no series")?
             }
             None if item.is_none("task_item_id") => return Err("it shows no series".to_owned()),
-            None => return Err("its series is not taken over".to_owned()),
+            None => return Err("its series is not imported".to_owned()),
         };
         if !item.is_none("cdef_id") {
             name = self.computed(item, items, draft, &name)?;

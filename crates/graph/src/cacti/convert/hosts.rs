@@ -56,7 +56,7 @@ impl<'t> Converter<'t> {
         }
         let mut numbered = (2u32..).map(|number| format!("{plain} #{number}"));
         let free = numbered.find(|name| self.work.named(kind, name).is_none()).unwrap_or_default();
-        self.tell(format!("a {} '{plain}' is there already: another one is called '{free}'", kind.name()));
+        self.tell(format!("a {} '{plain}' exists already: another one is called '{free}'", kind.name()));
         free
     }
 
@@ -261,7 +261,7 @@ impl<'t> Converter<'t> {
         let of_query = made.clone().find(|made| made.query.as_deref() == Some(row.text("snmp_query_id")));
         let Some(made) = of_graph.or(of_query).or_else(|| made.clone().find(|made| made.query.is_none())).cloned()
         else {
-            return self.tell(format!("data source {local} ({path}): its data template is not taken over"));
+            return self.tell(format!("data source {local} ({path}): its data template is not imported"));
         };
         let key = (host, row.text("snmp_query_id"), row.text("snmp_index"));
         let at = made.query.as_ref().and_then(|_| self.rows.get(&key).copied());

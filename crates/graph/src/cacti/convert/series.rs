@@ -167,7 +167,7 @@ impl<'t> Converter<'t> {
             };
             match Query::parse(text) {
                 Ok(query) if query.is_script => {
-                    self.tell(format!("data query '{title}' is answered by a program: it is not taken over"));
+                    self.tell(format!("data query '{title}' is answered by a program: it is not imported"));
                 }
                 Ok(mut query) => {
                     for told in core::mem::take(&mut query.told) {
@@ -340,7 +340,7 @@ impl<'t> Converter<'t> {
     ) {
         let title = row.text("name");
         let Some((table, known)) = self.queries.get(query).cloned() else {
-            return self.tell(format!("data template '{title}': its data query is not taken over"));
+            return self.tell(format!("data template '{title}': its data query is not imported"));
         };
         let graph = graphs.first().and_then(|graph| parts.query_graphs.get(graph)).map_or("", |g| g.text("name"));
         let name = self.names.unique("data", &if several { format!("{title} {graph}") } else { title.to_owned() });

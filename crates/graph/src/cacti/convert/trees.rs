@@ -83,7 +83,7 @@ impl<'t> Converter<'t> {
             Some(NodeKind::Folder { name: title.into() })
         };
         let Some(kind) = kind else {
-            self.tell("nodes of trees are left out whose device, site or graph is not taken over".to_owned());
+            self.tell("nodes of trees are left out whose device, site or graph is not imported".to_owned());
             return None;
         };
         let id = self.work.nodes().next();

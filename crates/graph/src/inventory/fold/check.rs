@@ -344,7 +344,7 @@ fn note(text: &str) -> Checked {
 }
 
 fn round(device: &str) -> Refusal {
-    Refusal::Wrong(format!("'{device}' would be on the way to itself"))
+    Refusal::Wrong(format!("'{device}' would depend on itself"))
 }
 
 fn few(what: &'static str, count: usize) -> Checked {

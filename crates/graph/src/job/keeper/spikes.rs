@@ -41,7 +41,7 @@ pub enum NoSpikes {
     #[error("{0}")]
     Failed(String),
     /// Nobody keeps files any more.
-    #[error("graphs do not run any more")]
+    #[error("the graph poller has stopped")]
     Over,
 }
 

@@ -237,7 +237,7 @@ impl Owner {
         match self.change(BY, changes) {
             Ok(_) => true,
             Err(why) => {
-                self.trouble_of(device, &format!("what it has is not taken over: {why}"));
+                self.trouble_of(device, &format!("what it has is not imported: {why}"));
                 false
             }
         }

@@ -114,7 +114,7 @@ impl Reader<'_, '_, '_> {
         let (mut waiting, mut ordered) = (Vec::new(), Vec::<Expression>::new());
         for (name, at, text) in &texts {
             if definitions.iter().any(|definition| definition.name == *name) {
-                self.sheet.wrong(*at, format!("a series '{name}' is there already"));
+                self.sheet.wrong(*at, format!("a series '{name}' exists already"));
             }
             self.fields_of(&Text::parse(text), table, *at);
             match rpn::check_computed(text, &known) {
@@ -149,7 +149,7 @@ impl Reader<'_, '_, '_> {
         let mut values = Vec::new();
         for (name, at, text) in self.named_texts(own, "vdef") {
             if scope.series.contains(&name.as_str()) {
-                self.sheet.wrong(at, format!("'{name}' is there already"));
+                self.sheet.wrong(at, format!("'{name}' exists already"));
             }
             if let Err(what) = rpn::check_value(&text, &scope.series) {
                 self.sheet.wrong(at, format!("{name}: {what}"));

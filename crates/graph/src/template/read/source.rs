@@ -99,7 +99,7 @@ impl Reader<'_, '_, '_> {
         for inner in self.tables(own, "series") {
             let series = self.series(&inner, source, table);
             if all.iter().any(|other| other.name == series.name) {
-                self.sheet.wrong(inner.at, format!("a series '{}' is there already", series.name));
+                self.sheet.wrong(inner.at, format!("a series '{}' exists already", series.name));
             }
             all.push(series);
         }
@@ -139,7 +139,7 @@ impl Reader<'_, '_, '_> {
         let multiplied = series.factor.0 != 1.0
             || [&series.factor_of, &series.decimals_of, &series.scale_of].into_iter().any(Option::is_some);
         if multiplied && series.is_counter() {
-            let what = "a counter is kept as it is read, or its wraps were lost: multiply in a graph's cdef";
+            let what = "a counter is stored as read; multiply it in a graph's cdef";
             self.sheet.wrong(keys.at("factor"), what.to_owned());
         }
         if series.factor.0 == 0.0 {

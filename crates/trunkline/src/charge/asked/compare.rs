@@ -96,7 +96,7 @@ fn compared(
     let (lines, (from_ns, to_ns)) = match &ask.bill {
         Some(path) => bill(path, ask, profile, tolerance, waiting)?,
         None => {
-            let nothing = || SourceError::new(Trouble::Refused, "From when to when?");
+            let nothing = || SourceError::new(Trouble::Refused, "'from' and 'to' are required.");
             let span = ask.span_ns.ok_or_else(nothing)?;
             let lines = compared::charged(store, span, profile, tolerance, waiting);
             let payers = |lines| compared::with_payers(lines, data, tolerance, waiting);
@@ -127,7 +127,7 @@ fn bill(
     tolerance: &Tolerance,
     waiting: &Waiting<'_>,
 ) -> Result<(Lines, (i64, i64)), SourceError> {
-    let gone = |_| SourceError::new(Trouble::NotFound, "The bill is kept no longer: bring it again.");
+    let gone = |_| SourceError::new(Trouble::NotFound, "The bill was deleted: upload it again.");
     let mut file = BufReader::new(File::open(path).map_err(gone)?);
     let lines = compared::bill(&mut file, profile, tolerance, waiting).map_err(failed)?;
     let first = lines.unread.first().map_or_else(String::new, |line| format!(" Line {}: {}.", line.line, line.what));

@@ -29,11 +29,12 @@ impl Place {
     /// What they say against it; nobody is there.
     pub fn ask(&self, order: &Value) -> Result<Value, Failure> {
         let path = here::socket(&self.data);
-        let node = asking::Node::new(path.clone(), "job of alerts", PATIENCE);
+        let node = asking::Node::new(path, "alert job", PATIENCE);
         if !node.serves() {
-            let path = path.display();
+            let data = self.data.display();
             return Err(Failure::Failed(format!(
-                "nobody looks after alerts here ({path}): [alert] of `trunkline run` or `trunkline graph serve`"
+                "the alert job is not running for {data}; set [alert] enabled = true and start `trunkline run` or \
+                 `trunkline graph serve`"
             )));
         }
         node.ask(order).map_err(|why| Failure::Failed(why.to_string()))

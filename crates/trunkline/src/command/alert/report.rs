@@ -17,18 +17,18 @@ use trunkline_kit::exit::Exit;
     trunkline alert report weekly                     as text\n  \
     trunkline alert report weekly -w weekly.html      as a page; .eml is the mail, .json the figures\n  \
     trunkline alert report weekly --at 2026-11-23T07:00 --send\n\n\
-    It tells of the span that ends at the time. docs/manual/reports.md has the whole of it.")]
+    The report covers the period that ends at this time. See docs/manual/reports.md.")]
 pub struct Ask {
-    /// Its name: [report.NAME] of the files of rules
+    /// Name of the report: [report.NAME] in the rule files
     #[arg(value_name = "NAME")]
     report: String,
     /// Write it to a file: FILE.html, FILE.eml, FILE.txt or FILE.json
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     write: Option<PathBuf>,
-    /// As of this time: 2026-11-23T07:00, or seconds since 1970 [default: now]
+    /// Time of the report: 2026-11-23T07:00, or seconds since 1970 [default: now]
     #[arg(long, value_name = "TIME", value_parser = begin)]
     at: Option<i64>,
-    /// Send it to its channels, whatever its schedule says; exit code 1 if it does not arrive
+    /// Send it to its channels now; exit code 1 if the delivery fails
     #[arg(long, conflicts_with = "write")]
     send: bool,
     #[command(flatten)]
@@ -108,7 +108,7 @@ pub fn list(place: &Place, terminal: &Terminal) -> Result<Exit, Failure> {
     Ok(if any { Exit::Degraded } else { Exit::Done })
 }
 
-/// What came of the messages of a report: one word where it is the same of all.
+/// The result of the messages of a report: one word where it is the same of all.
 fn outcome(last: &Value) -> String {
     let messages: Vec<&Value> = last["messages"].as_array().into_iter().flatten().collect();
     let one = |message: &&Value| (said(&message["outcome"]), said(&message["why"]));

@@ -67,7 +67,7 @@ fn place(text: &str) -> Result<Place, Failure> {
             Ok(port) => made(host, Some(port)),
             Err(_) => Err(Failure::Usage(format!("-l {text}: '{port}' is no port"))),
         },
-        _ if rest.is_empty() => Err(Failure::Usage("-l: an address is missing".to_owned())),
+        _ if rest.is_empty() => Err(Failure::Usage("-l: the address is missing".to_owned())),
         _ => made(rest, None),
     }
 }

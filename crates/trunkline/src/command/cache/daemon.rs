@@ -49,7 +49,7 @@ pub fn begin(asked: bool) -> Result<Side, Failure> {
     Ok(Side::Parent(Exit::Failed))
 }
 
-/// It listens: whoever waits for that is let go, and nothing is said to them any more.
+/// It listens: what waits for that is let go, and nothing is said to them any more.
 pub fn ready() {
     if !is_behind() {
         return;

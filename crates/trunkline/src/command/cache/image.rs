@@ -24,7 +24,7 @@ pub fn recall(opened: &mut Opened, file: &ImageFile) -> Result<Exit, Failure> {
     let recalled = opened.recall(file, &mut |done, total| bar.draw(done, total, || format!("reading {path}")));
     bar.end();
     let Some(recalled) = recalled.map_err(failure)? else {
-        eprintln!("trunkline cache: {path}: no items of a run before: a cold start");
+        eprintln!("trunkline cache: {path}: no items of an earlier run: cold start");
         return Ok(Exit::Done);
     };
     eprintln!("trunkline cache: {path}: {}", recalled_line(&recalled, began.elapsed()));

@@ -31,13 +31,13 @@ const TOO_MANY: &[u8] = b"ERROR Too many open connections\r\n";
     trunkline cache stats 127.0.0.1:11311 servers                            how its servers are\n\n\
     docs/manual/cache-route.md has the file's keys and what clients are told when servers are gone.")]
 pub struct Route {
-    /// Servers of the one pool there is: HOST:PORT or unix:PATH
+    /// Servers of a single pool: HOST:PORT or unix:PATH
     #[arg(value_name = "SERVER", conflicts_with = "config")]
     servers: Vec<String>,
-    /// File of pools, prefixes and policies
+    /// File with pools, prefixes and policies
     #[arg(short = 'c', long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     config: Option<PathBuf>,
-    /// Say what is wrong with the file, and end
+    /// Validate the file and exit
     #[arg(long, requires = "config")]
     check: bool,
     /// Address to listen on: HOST:PORT or unix:PATH; several with commas, or the option again
@@ -49,7 +49,7 @@ pub struct Route {
     /// Threads [default: one for each processor]
     #[arg(short = 't', long, value_name = "NUM")]
     threads: Option<usize>,
-    /// Connections of clients at a time
+    /// Maximum number of client connections
     #[arg(long, value_name = "NUM", default_value_t = 1024)]
     conn_limit: usize,
     /// Metrics for Prometheus: ADDRESS:PORT or unix:PATH
@@ -91,14 +91,14 @@ impl Route {
     fn configuration(&self) -> Result<Config, Failure> {
         match &self.config {
             None if self.servers.is_empty() => {
-                Err(Failure::Usage("whom to ask: servers (HOST:PORT), or a file of pools (-c FILE)".to_owned()))
+                Err(Failure::Usage("name servers (HOST:PORT), or a file with pools (-c FILE)".to_owned()))
             }
             None => Config::of_servers(&self.servers).map_err(Failure::Usage),
             Some(path) => {
                 let text = text_of(path)?;
                 config::read(&path.display().to_string(), &text).map_err(|mistakes| {
                     let lines: Vec<String> = mistakes.iter().map(|mistake| format!("  {mistake}")).collect();
-                    Failure::Usage(format!("the configuration is wrong:\n{}", lines.join("\n")))
+                    Failure::Usage(format!("the configuration is not valid:\n{}", lines.join("\n")))
                 })
             }
         }
@@ -131,7 +131,10 @@ impl Route {
         }
         let open = job.addresses().iter().flatten().any(|address| !address.ip().is_loopback());
         if open && self.allow.is_empty() {
-            eprintln!("trunkline cache route: whoever reaches it may use it: -l 127.0.0.1:11311 or --allow NET");
+            eprintln!(
+                "trunkline cache route: the proxy accepts any client; restrict it with -l 127.0.0.1:11311 or \
+                --allow NET"
+            );
         }
     }
 }

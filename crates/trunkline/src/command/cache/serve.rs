@@ -19,7 +19,7 @@ use trunkline_net::Listen;
 
 /// How often it looks whether it was told to end.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often `-v` tells how it goes.
+/// How often `-v` prints statistics.
 const STATUS: Duration = Duration::from_secs(10);
 
 /// Serves until it is told to stop.
@@ -81,7 +81,7 @@ fn wait(job: &Job, stop: &Stop, again: &AtomicBool, cache: &Cache) {
         if again.swap(false, Ordering::Relaxed)
             && let Err(why) = job.refresh_certificates()
         {
-            eprintln!("trunkline cache: certificates: {why}; those before are still shown");
+            eprintln!("trunkline cache: certificates: {why}; the previous ones stay in use");
         }
         if let Some(peer) = warms {
             warms = Some(peer).filter(|peer| !tells_warmed(peer, job));
@@ -143,7 +143,7 @@ fn announce(listens: &[Listen], job: &Job, cache: &Cache) {
     }
     let open = listens.iter().zip(job.addresses()).any(|(_, a)| a.is_some_and(|a| !a.ip().is_loopback()));
     if open && cache.allow.is_empty() && cache.auth_file.is_none() && !cache.enable_ssl {
-        eprintln!("trunkline cache: whoever reaches it may use it: -l 127.0.0.1 or --allow NET says who may");
+        eprintln!("trunkline cache: the cache accepts any client; restrict it with -l 127.0.0.1 or --allow NET");
     }
 }
 

@@ -13,20 +13,20 @@ use crate::terminal::Terminal;
 use std::io::Write;
 use trunkline_kit::exit::Exit;
 
-/// Print what a server tells by memcached's `stats`
+/// Print a server's memcached `stats`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline cache stats                              the server on port 11211 of this machine\n  \
     trunkline cache stats 192.0.2.7:11211 settings     a group\n  \
     trunkline cache stats unix:/run/cache.sock --json")]
 pub struct Stats {
-    /// Whom to ask: HOST, HOST:PORT or unix:PATH
+    /// Server: HOST, HOST:PORT or unix:PATH
     #[arg(value_name = "ADDRESS", default_value = "127.0.0.1:11211")]
     target: Target,
-    /// A group: settings, items, slabs, sizes, conns, or what else the server knows
+    /// Group: settings, items, slabs, sizes, conns, or another one of the server
     #[arg(value_name = "GROUP", default_value = "", hide_default_value = true, value_parser = group)]
     group: String,
-    /// Print a line of JSON
+    /// Print one line of JSON
     #[arg(long)]
     json: bool,
 }

@@ -27,29 +27,29 @@ const SERVERS_MAX: usize = 64;
 /// Rounds where neither a terminal nor an option says how many.
 const ROUNDS_DEFAULT: u64 = 1;
 
-/// Watch one or several servers: rates, hit ratio, memory, hot keys, slow commands
+/// Watch servers: rates, hit ratio, memory, hot keys, slow commands
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline cache top                                  the server on port 11211 of this machine\n  \
     trunkline cache top 192.0.2.7 192.0.2.8:11212 unix:/run/cache.sock\n  \
-    trunkline cache top --json --rounds 60               a line a server and second, for programs\n\n\
+    trunkline cache top --json --rounds 60               one line per server and second, for programs\n\n\
     q ends it. n, g, h, s, e, i, m, c sort by name, gets, hit ratio, sets, evictions, items, memory, connections; the\n\
-    same key again turns the order round. Any server of memcached's text protocol can be watched; hot keys and slow\n\
-    commands are told by trunkline's own alone.")]
+    same key again reverses the order. Any server of memcached's text protocol can be watched; hot keys and slow\n\
+    commands are available from trunkline caches only.")]
 pub struct Top {
-    /// Whom to watch: HOST, HOST:PORT or unix:PATH
+    /// Servers: HOST, HOST:PORT or unix:PATH
     #[arg(value_name = "ADDRESS", default_value = "127.0.0.1:11211")]
     targets: Vec<Target>,
-    /// Seconds from one round to the next
+    /// Interval in seconds
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     every: Duration,
-    /// End after so many rounds [default: on a terminal none, elsewhere 1]
+    /// Exit after this many rounds [default: on a terminal none, else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rounds: Option<u64>,
-    /// What servers are sorted by at first
+    /// Initial sort order of the servers
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Order::Name)]
     sort: Order,
-    /// Print a line of JSON for each server and round
+    /// Print one line of JSON for each server and round
     #[arg(long)]
     json: bool,
 }

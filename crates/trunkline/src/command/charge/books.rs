@@ -23,19 +23,19 @@ const TOLD_MAX: usize = 100;
 /// Lines of a statement that are read at once.
 const LINES: usize = 10_000;
 
-/// Add up the ledger, account by account, and compare the sums with the balances
+/// Sum up the ledger per account and compare with the balances
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Reads all entries that are there, beside a node that serves or without one. Exit code 3 if \
+#[command(after_help = "Reads all stored entries; the node may be running or stopped. Exit code 3 if \
     anything differs, or the ledger is damaged.")]
 pub struct Audit {
     #[command(flatten)]
     place: Place,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Show what came to an account and went, with the balance after each entry
+/// Show the ledger entries of an account with the balance after each
 #[derive(Debug, clap::Args)]
 pub struct Statement {
     /// The account
@@ -43,10 +43,10 @@ pub struct Statement {
     account: u64,
     #[command(flatten)]
     place: Place,
-    /// The newest lines of the table
+    /// Show only the newest lines
     #[arg(long, value_name = "N", default_value_t = 1000)]
     limit: usize,
-    /// All of it, one JSON object a line
+    /// Print all entries, one JSON object per line
     #[arg(long)]
     json: bool,
 }
@@ -98,7 +98,7 @@ impl Audit {
                 let (count, Money(amount)) = audit.untied;
                 writeln!(
                     out,
-                    "{count} refunds of older versions, {amount} in all, name no debit: they stand as they are"
+                    "{count} refunds of older versions, {amount} in total, name no debit and are accepted as they are"
                 )?;
             }
             for one in differences.iter().take(TOLD_MAX) {
@@ -106,7 +106,7 @@ impl Audit {
             }
             match differences.len() {
                 0 if audit.lost.is_empty() => writeln!(out, "every balance is the sum of its entries")?,
-                0 => writeln!(out, "every balance is the sum of its entries that are there")?,
+                0 => writeln!(out, "every balance is the sum of its stored entries")?,
                 count => writeln!(out, "{count} differences")?,
             }
         }
@@ -172,7 +172,7 @@ impl Statement {
         terminal: &Terminal,
     ) -> Result<(), Failure> {
         if rows.is_empty() {
-            writeln!(out, "nothing came to account {}, and nothing went", self.account)?;
+            writeln!(out, "account {} has no entries", self.account)?;
             return Ok(());
         }
         let what = text("what").cuts(16, Keep::Start);
@@ -196,8 +196,7 @@ fn what(effect: &Effect) -> String {
         Effect::Charged { charge, .. } => {
             let group =
                 charge.service.rating_group.map_or_else(String::new, |group| format!(" of rating group {group}"));
-            let short =
-                if charge.short.0 > 0 { format!(", {} more were not there", charge.short.0) } else { String::new() };
+            let short = if charge.short.0 > 0 { format!(", {} not covered", charge.short.0) } else { String::new() };
             format!("{} {:?}{group}{short}", charge.units, charge.unit).to_lowercase()
         }
         _ => String::new(),

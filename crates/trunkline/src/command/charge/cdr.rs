@@ -9,50 +9,50 @@ use trunkline_kit::config::{Octets, Raw, Value};
 /// See `[cdr]` of the configuration.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Cdrs {
-    /// Forms of charging data records, with commas: ber, csv; none for no records
+    /// Formats of charging data records, separated by commas: ber, csv; none for no records
     #[arg(long, value_name = "FORMS", default_value = "ber,csv", value_parser = formats)]
     cdr: Forms,
-    /// Bring no rows of records into the store
+    /// Do not write records into the store
     #[arg(long)]
     cdr_no_rows: bool,
-    /// Our name in records and names of files (NodeID) [default: the beginning of --host]
+    /// Node name in records and file names (NodeID) [default: the beginning of --host]
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     cdr_node: String,
-    /// Seconds after which what was charged is in a file at the latest
+    /// Maximum delay in seconds until charges are in a file
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = range(1, 300))]
     cdr_flush: u64,
-    /// Size with which a record file is closed
+    /// Size at which a record file is closed
     #[arg(long, value_name = "SIZE", default_value = "16 MiB", value_parser = file_size)]
     cdr_file_size: Octets,
-    /// Records with which a file is closed
+    /// Number of records at which a file is closed
     #[arg(long, value_name = "NUM", default_value_t = 100_000, value_parser = range(1, 10_000_000))]
     cdr_file_records: u64,
     /// Seconds after which a file is closed
     #[arg(long, value_name = "SECONDS", default_value_t = 900, value_parser = range(5, 86_400))]
     cdr_file_time: u64,
-    /// Usage with which a session's record is cut, and another one begins [default: never]
+    /// Usage at which a session's record is closed and a new one starts [default: never]
     #[arg(long, value_name = "SIZE", value_parser = octets)]
     cdr_cut_volume: Option<Octets>,
-    /// Seconds after which it is
+    /// Seconds after which it is closed
     #[arg(long, value_name = "SECONDS", default_value_t = 86_400, value_parser = range(60, 31 * 86_400))]
     cdr_cut_time: u64,
-    /// Ledger entries without their records beyond which no session begins
+    /// Maximum number of ledger entries without records; beyond it no session starts
     #[arg(long, value_name = "NUM", default_value_t = 5_000_000, value_parser = range(1000, 4_000_000_000))]
     cdr_behind: u64,
-    /// Days for which closed record files are kept [default: until somebody removes them]
+    /// Days to keep closed record files [default: until removed by hand]
     #[arg(long, value_name = "DAYS", value_parser = range(1, 36_500))]
     cdr_keep: Option<u64>,
     /// A charging gateway that records are sent on to by GTP', ADDRESS or ADDRESS:PORT (3386), the first choice first;
     /// the option again for more
     #[arg(long, value_name = "ADDRESS", value_parser = gateway)]
     cdr_send: Vec<Gateway>,
-    /// The address that they are sent from, by which gateways know their sender [default: that of the way there]
+    /// Source address, by which gateways identify the sender [default: the address of the route]
     #[arg(long, value_name = "ADDRESS", requires = "cdr_send")]
     cdr_send_from: Option<IpAddr>,
-    /// Milliseconds for which an answer of a gateway is waited (T3-RESPONSE)
+    /// Response timeout of a gateway in milliseconds (T3-RESPONSE)
     #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = range(10, 60_000))]
     cdr_send_wait: u64,
-    /// How often a request is sent before its gateway counts as silent (N3-REQUESTS)
+    /// Transmissions of a request before its gateway counts as down (N3-REQUESTS)
     #[arg(long, value_name = "NUM", default_value_t = 5, value_parser = range(1, 100))]
     cdr_send_tries: u64,
 }

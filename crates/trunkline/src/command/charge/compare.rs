@@ -30,53 +30,53 @@ const SHOWN: u32 = 50;
 /// A clock that is so far off is a time zone, milliseconds.
 const ZONE_MS: i64 = 15 * 60_000;
 
-/// Compare the calls of the store with a bill, or with what was charged online
+/// Reconcile the calls of the store with a bill, or with online charges
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Each difference names its call (`trunkline call ID --pcap FILE` has its packets) and its line of \
     the bill. What nobody can\nsay, because the capture had a gap or saw only a part, is told apart. Exit code 3 if \
     anything differs.\n\nExamples:\n  \
-    trunkline charge compare --from 2026-11-20                    what was charged online since that day\n  \
+    trunkline charge compare --from 2026-11-20                    online charges since that day\n  \
     trunkline charge compare --bill november.csv --profile carrier.toml\n  \
     trunkline charge compare --bill november.csv --profile carrier.toml --plan prices.toml --csv > disputed.csv\n\n\
-    docs/manual/wire-against-bill.md has the whole of it."
+    See docs/manual/wire-against-bill.md."
 )]
 pub struct Compare {
-    /// Which calls have to have a line; lines of others are left out; several words are one filter
+    /// Filter of calls that must have a line; lines of other calls are ignored
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
-    /// The bill, CSV with a line of titles, or - for standard input [default: what was charged online]
+    /// The bill, CSV with a header line, or - for standard input [default: online charges]
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     bill: Option<PathBuf>,
     #[command(flatten)]
     profile: Profiled,
-    /// What lines should cost: a tariff plan
+    /// Tariff plan with the expected prices of lines
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     plan: Option<PathBuf>,
     #[command(flatten)]
     when: when::Span,
-    /// How far begins may be apart
+    /// Maximum difference of start times
     #[arg(long, value_name = "TIME", default_value = "10 s", value_parser = duration)]
     begin: Duration,
-    /// How far lengths may be apart
+    /// Maximum difference of durations
     #[arg(long, value_name = "TIME", default_value = "2 s", value_parser = duration)]
     length: Duration,
-    /// How many seconds the bill's clock is ahead of ours [default: measured]
+    /// Seconds by which the bill's clock is ahead of ours [default: measured]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     ahead: Option<f64>,
-    /// Where nothing at all is seen for so long, nothing was captured; at least a minute
+    /// A gap of this length counts as not captured; at least one minute
     #[arg(long, value_name = "TIME", default_value = "1 h", value_parser = duration)]
     silence: Duration,
-    /// The Rating-Group that calls have in the plan, and in what was charged online
+    /// The Rating-Group of calls in the plan and in online charges
     #[arg(long, value_name = "N")]
     rating_group: Option<u32>,
-    /// How many differences to list at most [default: 50 in a table, else all]
+    /// Maximum number of differences to list [default: 50 in a table, else all]
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
-    /// Print one JSON object for each difference, and one with the sums
+    /// Print one JSON object per difference, and one with the totals
     #[arg(long, conflicts_with = "csv")]
     json: bool,
-    /// Print comma-separated values with a line of titles
+    /// Print comma-separated values with a header line
     #[arg(long)]
     csv: bool,
     #[command(flatten)]
@@ -184,7 +184,7 @@ fn bill(
         let file = File::open(path).map_err(|e| of_file(e.to_string()))?;
         compared::bill(&mut BufReader::new(file), profile, tolerance, waiting).map_err(named)?
     };
-    let nothing = || of_file("not one line of it can be read".to_owned());
+    let nothing = || of_file("no line of the bill can be read".to_owned());
     let span = given.or_else(|| compared::days_of(&lines.lines, profile)).ok_or_else(nothing)?;
     Ok((lines, span))
 }
@@ -311,7 +311,7 @@ fn row(of: &Compared, one: &Finding, terminal: &Terminal) -> Row {
 fn lines(of: &Compared) -> Vec<String> {
     let report = &of.report;
     let mut lines = vec![match report.billed {
-        0 => format!("nothing is billed in that time; {} calls were answered", report.answered),
+        0 => format!("nothing was billed in this time range; {} calls were answered", report.answered),
         billed => format!(
             "{billed} lines, {} of them as they should be; {} calls were answered, {} were not",
             report.agreed, report.answered, report.unanswered
@@ -320,30 +320,27 @@ fn lines(of: &Compared) -> Vec<String> {
     lines.extend(clock(of));
     if of.blind.0 > 0 {
         let minutes = of.blind.1 / 60_000;
-        lines.push(format!(
-            "of {} stretches, {minutes} minutes in all, nobody can say what was on the wire",
-            of.blind.0
-        ));
+        lines.push(format!("{} gaps without capture, {minutes} minutes in all", of.blind.0));
     }
     if of.captured.is_none() {
-        lines.push("nothing at all was captured in that time".to_owned());
+        lines.push("nothing was captured in this time range".to_owned());
     }
     if report.deviations.0 > 0 {
         let (count, sum) = report.deviations;
-        lines.push(format!("{count} lines are off by less than counts, {} in all", told::minor(sum)));
+        lines.push(format!("{count} lines differ by less than the tolerance, {} in total", told::minor(sum)));
     }
     let told = [
-        (report.legs, "calls are other legs or copies of calls, and count once"),
-        (report.unowed, "calls are from nobody who pays here, and need no line"),
-        (report.exempt, "calls may have been without length, and need no line"),
+        (report.legs, "calls are other legs or duplicates, and count once"),
+        (report.unowed, "calls are not from subscribers, and need no line"),
+        (report.exempt, "calls may have had no duration, and need no line"),
         (report.not_understood.0, "calls have a number that is not understood: [numbers] of the profile"),
         (report.not_understood.1, "lines have a number that is not understood: [numbers] of the profile"),
-        (report.attempts, "lines are without length and amount, for calls that nobody answered"),
-        (if of.is_bill { report.outside } else { 0 }, "lines lie outside of that time"),
-        (report.left_out, "lines are of calls that the filter leaves out"),
-        (report.unpriced, "lines have no price by the plan"),
+        (report.attempts, "lines without duration and amount, for unanswered calls"),
+        (if of.is_bill { report.outside } else { 0 }, "lines are outside the time range"),
+        (report.left_out, "lines belong to calls that the filter excludes"),
+        (report.unpriced, "lines have no price in the plan"),
         (of.unread_count, "lines cannot be read"),
-        (report.inexact, "candidates were too many at once: the nearest were taken"),
+        (report.inexact, "ambiguous candidates: the nearest were used"),
     ];
     lines.extend(told.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
     lines
@@ -355,15 +352,19 @@ fn clock(of: &Compared) -> Vec<String> {
     let seconds = |ms: i64| ms as f64 / 1000.0;
     let (ahead, mut lines) = (seconds(clock.ahead), Vec::new());
     if clock.given {
-        lines.push(format!("their clock counts as {ahead:+.1} s to ours, as --ahead says"));
+        lines.push(format!("the bill's clock is set to {ahead:+.1} s relative to ours (--ahead)"));
     } else if clock.pairs > 0 {
         lines.push(format!(
-            "their clock is {ahead:+.1} s to ours, lines count from the {} on: {} pairs that stand alone say so",
+            "the bill's clock is {ahead:+.1} s relative to ours, lines count from the {}: {} unambiguous pairs show it",
             if clock.basis == Basis::Start { "first message" } else { "answer" },
             clock.pairs
         ));
     } else if of.report.billed > 0 {
-        lines.push("their clock counts as ours: too few pairs stand alone to measure it (--ahead sets it)".to_owned());
+        lines.push(
+            "the bill's clock is taken to be equal to ours: too few unambiguous pairs to measure it (set it \
+            with --ahead)"
+                .to_owned(),
+        );
     }
     if clock.spread > of.begin_ms {
         let spread = seconds(clock.spread);
@@ -372,7 +373,7 @@ fn clock(of: &Compared) -> Vec<String> {
         ));
     }
     if clock.ahead.abs() >= ZONE_MS {
-        lines.push("is the time zone of the bill right? time-zone in [bill] of the profile".to_owned());
+        lines.push("check the time zone of the bill: time-zone in [bill] of the profile".to_owned());
     }
     lines
 }

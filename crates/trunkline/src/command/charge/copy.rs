@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use trunkline_charge::job::copy;
 use trunkline_kit::exit::Exit;
 
-/// Copy ledger and records while the node serves
+/// Back up ledger and records while the node is running
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "For a node that stands by and has been away for longer than the stream keeps, for one that joins, \
@@ -22,12 +22,12 @@ use trunkline_kit::exit::Exit;
     trunkline charge copy --to /mnt/copy && rsync -a /mnt/copy/charge south:/var/lib/trunkline/"
 )]
 pub struct Copy {
-    /// The data folder that gets it
+    /// Target data folder
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     to: PathBuf,
     #[command(flatten)]
     place: Place,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -39,7 +39,13 @@ impl Copy {
     /// There is nothing to copy, or something in the way; a disk fails.
     pub fn run(&self) -> Result<Exit, Failure> {
         let (from, to) = (configured::folder(self.place.data()), configured::folder(&self.to));
-        let none = |e| Failure::Failed(format!("no charging node has been here ({}: {e})", from.display()));
+        let none = |e| {
+            Failure::Failed(format!(
+                "there is no charging node in this data folder ({}: \
+            {e})",
+                from.display()
+            ))
+        };
         let (total, mut done, mut bar) = (copy::size(&from).map_err(none)?, 0, Bar::start());
         let copied = copy::copy(&from, &to, |octets| {
             done += octets;

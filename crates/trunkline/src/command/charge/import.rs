@@ -17,7 +17,7 @@ const TOLD_MAX: usize = 20;
 const COLUMNS: [&str; 10] =
     ["subscriber", "account", "plan", "credit", "balance", "e164", "imsi", "sip", "nai", "private"];
 
-/// Bring subscribers and their accounts out of a file
+/// Import subscribers and their accounts from a file
 #[derive(Debug, clap::Args)]
 #[command(after_help = "The file is CSV with a line of titles, of: subscriber, account, plan, credit, balance, e164, \
     imsi, sip, nai,\nprivate. Amounts are minor units (cents). An account that is there keeps its balance, so that a \
@@ -32,7 +32,7 @@ pub struct Import {
     place: Place,
 }
 
-/// What came of the lines.
+/// The result of the lines.
 #[derive(Debug, Default)]
 struct Done {
     accounts: u64,
@@ -86,7 +86,7 @@ impl Import {
         self.finish(&mut control, &mut done)?;
         bar.end();
         println!(
-            "{} accounts opened, {} were there, {} subscribers, {} refused",
+            "{} accounts created, {} already existed, {} subscribers, {} rejected",
             done.accounts, done.known, done.subscribers, done.refused
         );
         Ok(if done.refused == 0 { Exit::Done } else { Exit::Degraded })
@@ -104,7 +104,7 @@ impl Done {
     fn take(&mut self, (number, reply): Reply) {
         match (number % 2, reply) {
             (0, Ok(_)) => self.accounts += 1,
-            (0, Err(why)) if why == "there is such an account already" => self.known += 1,
+            (0, Err(why)) if why == "the account already exists" => self.known += 1,
             (_, Ok(_)) => self.subscribers += 1,
             (_, Err(why)) => self.refuse(number / 2, &why),
         }

@@ -12,108 +12,108 @@ use trunkline_store::time::rfc3339;
 /// What a node is asked to do, and told of.
 #[derive(Debug, clap::Subcommand)]
 pub enum Order {
-    /// Bring a plan: it holds from now on, in place of the one of its name
+    /// Load a tariff plan; it replaces the plan of that name at once
     Plan {
-        /// Its file (docs/manual/tariffs.md)
+        /// File of the plan (docs/manual/tariffs.md)
         #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         file: PathBuf,
         #[command(flatten)]
         to: To,
     },
-    /// Make an account that has money from the beginning; one that is there stays as it is
+    /// Create an account with an opening balance; an existing account is not changed
     Open {
-        /// Its number
+        /// Number
         #[arg(value_name = "ACCOUNT")]
         account: u64,
-        /// Its plan
+        /// Tariff plan
         #[arg(long, value_name = "NAME")]
         plan: String,
-        /// What it has, in minor units (cents)
+        /// Opening balance, in minor units (cents)
         #[arg(long, value_name = "AMOUNT", default_value_t = 0)]
         balance: i64,
-        /// What it may owe, in minor units; 0 is prepaid
+        /// Credit limit, in minor units; 0 is prepaid
         #[arg(long, value_name = "AMOUNT", default_value_t = 0)]
         credit: i64,
         #[command(flatten)]
         to: To,
     },
-    /// Make an account, or change its plan and credit
+    /// Create an account, or change its plan and credit limit
     Account {
-        /// Its number
+        /// Number
         #[arg(value_name = "ACCOUNT")]
         account: u64,
-        /// Its plan
+        /// Tariff plan
         #[arg(long, value_name = "NAME")]
         plan: String,
-        /// What it may owe, in minor units; 0 is prepaid
+        /// Credit limit, in minor units; 0 is prepaid
         #[arg(long, value_name = "AMOUNT", default_value_t = 0)]
         credit: i64,
         #[command(flatten)]
         to: To,
     },
-    /// Make a subscriber, or change its account and identities
+    /// Create a subscriber, or change its account and identities
     Subscriber {
-        /// Its number
+        /// Number
         #[arg(value_name = "SUBSCRIBER")]
         subscriber: u64,
-        /// The account that pays
+        /// Paying account
         #[arg(long, value_name = "ACCOUNT")]
         account: u64,
-        /// What it is known by: imsi:.., e164:.., sip:.., nai:.., private:..
+        /// Identities: imsi:.., e164:.., sip:.., nai:.., private:..
         #[arg(value_name = "IDENTITY", required = true)]
         identities: Vec<String>,
         #[command(flatten)]
         to: To,
     },
-    /// The subscriber paid: sessions that had nothing left are asked to come again
+    /// Top up an account; sessions without quota are re-authorized
     TopUp {
         /// The account
         #[arg(value_name = "ACCOUNT")]
         account: u64,
-        /// Minor units (cents)
+        /// Amount in minor units (cents)
         #[arg(value_name = "AMOUNT")]
         amount: i64,
-        /// For what, for the ledger
+        /// Reason, for the ledger
         #[arg(long, value_name = "TEXT", default_value = "")]
         note: String,
-        /// A text of your own, new for each order: with it what comes again within a day is not done twice
+        /// Unique key of the order: an order with the same key within a day is not executed twice
         #[arg(long, value_name = "TEXT")]
         key: Option<String>,
         #[command(flatten)]
         to: To,
     },
-    /// Money comes, or goes as far as it is there and not reserved, because the operator says so
+    /// Adjust a balance by hand; cannot go below what is reserved
     Adjust {
         /// The account
         #[arg(value_name = "ACCOUNT")]
         account: u64,
-        /// Minor units (cents); less than zero goes
+        /// Amount in minor units (cents); negative to debit
         #[arg(value_name = "AMOUNT", allow_negative_numbers = true)]
         amount: i64,
-        /// Why, for the ledger
+        /// Reason, for the ledger
         #[arg(long, value_name = "TEXT", default_value = "")]
         note: String,
-        /// A text of your own, new for each order: with it what comes again within a day is not done twice
+        /// Unique key of the order: an order with the same key within a day is not executed twice
         #[arg(long, value_name = "TEXT")]
         key: Option<String>,
         #[command(flatten)]
         to: To,
     },
-    /// Give an account a bundle of its plan
+    /// Add a bundle of its plan to an account
     Buy {
         /// The account
         #[arg(value_name = "ACCOUNT")]
         account: u64,
-        /// The allowance, by its name in the plan
+        /// Name of the bundle in the plan
         #[arg(value_name = "ALLOWANCE")]
         allowance: String,
-        /// A text of your own, new for each order: with it what comes again within a day is not done twice
+        /// Unique key of the order: an order with the same key within a day is not executed twice
         #[arg(long, value_name = "TEXT")]
         key: Option<String>,
         #[command(flatten)]
         to: To,
     },
-    /// End a session: nothing more is granted, and its client is asked to end it (ASR)
+    /// End a session: grant no more units and ask its client to end it (ASR)
     Abort {
         /// Session-Id
         #[arg(value_name = "SESSION")]
@@ -121,28 +121,28 @@ pub enum Order {
         #[command(flatten)]
         to: To,
     },
-    /// Show an account by its number, a subscriber by an identity (imsi:..), or a session by its Session-Id
+    /// Show an account by number, a subscriber by identity (imsi:..), or a session by Session-Id
     Show {
-        /// Which
+        /// Account number, identity or Session-Id
         #[arg(value_name = "WHICH")]
         which: String,
         #[command(flatten)]
         to: To,
     },
-    /// Have a standby lead from now on, behind all that was decided
+    /// Promote the standby to leader after all committed entries
     Switch {
         #[command(flatten)]
         to: To,
     },
-    /// Give up old entries of the ledger: what they come to is kept, and what records or a start need stays
+    /// Delete old ledger entries; balances, and entries that records or a start need, are kept
     Retain {
-        /// Those before this entry, or before this time (2026-11-01, 2026-11-01T10:00Z)
+        /// Entries before this number, or before this time (2026-11-01, 2026-11-01T10:00Z)
         #[arg(long, value_name = "ENTRY|TIME", value_parser = until)]
         before: Until,
         #[command(flatten)]
         to: To,
     },
-    /// Forget what the directory said of an identity: it is asked when it comes again
+    /// Remove an identity from the directory cache; the next request looks it up again
     Forget {
         /// e164:.., imsi:.., sip:.., nai:.. or private:..
         identity: String,
@@ -179,7 +179,7 @@ fn until(text: &str) -> Result<Until, String> {
 pub struct To {
     #[command(flatten)]
     place: Place,
-    /// The reply as JSON
+    /// Print the reply as JSON
     #[arg(long)]
     json: bool,
 }
@@ -252,7 +252,7 @@ fn peer_lines(out: &mut impl Write, calls: &Value) -> std::io::Result<()> {
     for call in calls.as_array().into_iter().flatten() {
         let text = |key: &str| call[key].as_str().unwrap_or_default();
         let state = match text("state") {
-            "down" => format!("down: {}; tried again in {} s", text("why"), call["next_s"]),
+            "down" => format!("down: {}; retry in {} s", text("why"), call["next_s"]),
             "came" => "open, by itself".to_owned(),
             "open" => format!("open at {}", text("address")),
             state => format!("{state} at {}", text("address")),
@@ -269,7 +269,7 @@ fn is_unhealthy(reply: &Value) -> bool {
     is_away || records["failure"].is_string() || records["holds"] == true
 }
 
-/// Waits until entries were given up; what came of it.
+/// Waits until entries were given up; the result.
 fn retained(to: &To, begun: &Value) -> Result<Value, Failure> {
     let mut node = to.place.node()?;
     loop {
@@ -320,10 +320,10 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
         account_lines(out, account)?;
     }
     if let Some(first) = reply.get("first") {
-        writeln!(out, "the ledger begins with entry {first}")?;
+        writeln!(out, "the ledger now starts with entry {first}")?;
     }
     if let Some(forgotten) = reply["forgotten"].as_str() {
-        writeln!(out, "what was remembered of {forgotten} is forgotten")?;
+        writeln!(out, "removed {forgotten} from the directory cache")?;
     }
     if reply.get("session").is_some() {
         session_lines(out, reply, &|amount| format!("{amount} minor units"))?;
@@ -346,7 +346,7 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
         directory_lines(out, &reply["directory"])?;
     }
     if let Some(stream) = reply.get("stream") {
-        let away = if stream["current"] == false { ", which is away: nothing is granted" } else { "" };
+        let away = if stream["current"] == false { ", which is disconnected: nothing is granted" } else { "" };
         writeln!(out, "on the stream   {}{away}", stream["acknowledged"])?;
     }
     Ok(())
@@ -369,11 +369,11 @@ fn connection_lines(out: &mut impl Write, all: &Value) -> std::io::Result<()> {
 }
 
 fn standby_lines(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
-    let leader = reply["leader"].as_str().unwrap_or("nobody that is known");
-    writeln!(out, "stands by; {leader} leads, term {}", reply["term"])?;
+    let leader = reply["leader"].as_str().unwrap_or("an unknown node");
+    writeln!(out, "standby; leader {leader}, term {}", reply["term"])?;
     writeln!(out, "ledger entries  {}", reply["sequence"])?;
     record_lines(out, &reply["records"])?;
-    reply["away"].as_str().map_or(Ok(()), |why| writeln!(out, "the stream is away: {why}"))
+    reply["away"].as_str().map_or(Ok(()), |why| writeln!(out, "the stream is disconnected: {why}"))
 }
 
 fn record_lines(out: &mut impl Write, records: &Value) -> std::io::Result<()> {
@@ -384,7 +384,7 @@ fn record_lines(out: &mut impl Write, records: &Value) -> std::io::Result<()> {
     writeln!(out, "records         {made} in {files} closed files and an open one, {open} are open")?;
     writeln!(out, "records behind  {} entries of the ledger", records["behind"])?;
     if records["holds"] == true {
-        writeln!(out, "                no session begins until they have caught up")?;
+        writeln!(out, "                no new sessions until they have caught up")?;
     }
     if let Some(why) = records["failure"].as_str() {
         writeln!(out, "records wait    {why}")?;
@@ -400,7 +400,7 @@ fn sent_lines(out: &mut impl Write, sent: &Value) -> std::io::Result<()> {
     let waiting = &sent["waiting_octets"];
     writeln!(
         out,
-        "sent on         file {file} up to octet {octets}, {packets} packets on their way, {waiting} octets wait"
+        "sent on         file {file} up to octet {octets}, {packets} packets in flight, {waiting} octets waiting"
     )?;
     for gateway in sent["gateways"].as_array().into_iter().flatten() {
         let (address, up) = (gateway["address"].as_str().unwrap_or("?"), gateway["up"] == true);
@@ -410,11 +410,11 @@ fn sent_lines(out: &mut impl Write, sent: &Value) -> std::io::Result<()> {
         let (count, cause) = (&sent["refused"], &sent["cause"]);
         writeln!(
             out,
-            "                {count} packets were refused, the first with {cause}: `trunkline charge refused`"
+            "                {count} packets were rejected, the first with {cause}: `trunkline charge refused`"
         )?;
     }
     if sent["gone_files"] != 0 {
-        writeln!(out, "                {} files were gone before they were sent on", sent["gone_files"])?;
+        writeln!(out, "                {} files were deleted before they were sent", sent["gone_files"])?;
     }
     match sent["failure"].as_str() {
         Some(why) => writeln!(out, "not sent on     {why}"),
@@ -454,7 +454,7 @@ fn account_lines(out: &mut impl Write, account: &Value) -> std::io::Result<()> {
 fn session_lines(out: &mut impl Write, session: &Value, money: &dyn Fn(i64) -> String) -> std::io::Result<()> {
     let (name, origin) = (session["session"].as_str().unwrap_or("?"), session["origin"].as_str().unwrap_or("?"));
     let ends = if session["aborting"] == true { "  is to end" } else { "" };
-    writeln!(out, "  session {name}  of {origin}  given up at {}{ends}", moment(&session["deadline"]))?;
+    writeln!(out, "  session {name}  of {origin}  expires at {}{ends}", moment(&session["deadline"]))?;
     for service in session["services"].as_array().into_iter().flatten() {
         let named = |key: &str, word: &str| service[key].as_u64().map(|number| format!("{word} {number}  "));
         let key = [named("rating_group", "rating group"), named("service", "service")];

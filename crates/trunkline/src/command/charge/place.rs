@@ -20,7 +20,7 @@ pub struct Place {
     data: PathBuf,
 }
 
-/// Orders that are on their way to a node at a time.
+/// Orders that are in flight to a node at a time.
 const AHEAD_MAX: usize = 1000;
 
 impl Place {
@@ -51,7 +51,11 @@ impl Place {
     pub fn node(&self) -> Result<Control, Failure> {
         let stream = UnixStream::connect(self.socket()).map_err(|e| {
             let path = self.socket();
-            Failure::Failed(format!("no charging node serves here ({}: {e}); `trunkline charge serve`", path.display()))
+            Failure::Failed(format!(
+                "the charging node is not running ({}: {e}); start `trunkline charge \
+                serve`",
+                path.display()
+            ))
         })?;
         Control::over(stream).map_err(gone)
     }
@@ -62,7 +66,7 @@ impl Place {
 pub struct Control {
     replies: Receiver<io::Result<String>>,
     writes: BufWriter<UnixStream>,
-    /// What orders are on their way for, the oldest first.
+    /// What orders are in flight for, the oldest first.
     ahead: VecDeque<u64>,
 }
 
@@ -87,7 +91,7 @@ impl Control {
         self.reply()?.1.map_err(Failure::Failed)
     }
 
-    /// Sends an order; replies that came meanwhile, where too many are on their way.
+    /// Sends an order; replies that came meanwhile, where too many are in flight.
     ///
     /// # Errors
     /// The node is gone.
@@ -125,7 +129,7 @@ impl Drop for Control {
 }
 
 fn gone(error: io::Error) -> Failure {
-    Failure::Failed(format!("the charging node is gone: {error}"))
+    Failure::Failed(format!("lost the connection to the charging node: {error}"))
 }
 
 #[cfg(test)]

@@ -42,10 +42,10 @@ const CSV: [&str; 17] = [
     "not_understood",
 ];
 
-/// Rate the calls of the store by the plans of the accounts that pay for them
+/// Rate the calls of the store by the plans of the paying accounts
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Tells what calls cost; nothing is debited. The same calls, plans and accounts give the same prices, \
+    after_help = "Shows what calls cost; nothing is debited. The same calls, plans and accounts give the same prices, \
     however often\nand for whatever span it is asked. The account of the caller's number (e164:) pays. How numbers are \
     written on the\nwire is not guessed: [numbers] of a profile says it (docs/manual/wire-against-bill.md). Exit code \
     3 if calls that were\nto be paid have no price.\n\nExamples:\n  \
@@ -54,23 +54,23 @@ const CSV: [&str; 17] = [
     trunkline charge rate-calls --profile numbers.toml --csv 'src:10.0.0.0/8' > rated.csv"
 )]
 pub struct RateCalls {
-    /// Which calls to tell; all are rated, because all use up bundles; several words are one filter
+    /// Filter of calls to show; all calls are rated, because all use up bundles
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
     #[command(flatten)]
     when: when::Span,
     #[command(flatten)]
     profile: Profiled,
-    /// The Rating-Group that calls have in the plans
+    /// The Rating-Group of calls in the plans
     #[arg(long, value_name = "N")]
     rating_group: Option<u32>,
-    /// The Service-Identifier that calls have in the plans
+    /// The Service-Identifier of calls in the plans
     #[arg(long, value_name = "N")]
     service: Option<u32>,
-    /// Print one JSON object for each call, and one with the sums
+    /// Print one JSON object per call, and one with the totals
     #[arg(long, conflicts_with = "csv")]
     json: bool,
-    /// Print comma-separated values with a line of titles
+    /// Print comma-separated values with a header line
     #[arg(long)]
     csv: bool,
     #[command(flatten)]
@@ -188,20 +188,20 @@ fn lines(sums: &Sums) -> Vec<String> {
     let calls = |count: u64| if count == 1 { "1 call".to_owned() } else { format!("{count} calls") };
     let mut lines = vec![format!("{} rated for {} accounts", calls(sums.priced), sums.accounts.len())];
     let told = [
-        (sums.incomplete, "of these not seen as a whole: the capture lost packets of them"),
-        (sums.unanswered, "that nobody answered cost nothing"),
+        (sums.incomplete, "of these only partly captured"),
+        (sums.unanswered, "unanswered, without cost"),
         (
             sums.nobody,
-            &format!("for which nobody pays, from {} numbers: from outside, or unknown", sums.nobody_numbers),
+            &format!("without an account, from {} numbers of other networks or unknown here", sums.nobody_numbers),
         ),
-        (sums.legs, "that are another leg of a call, or a copy of it, and cost nothing"),
-        (sums.open, "without a price: their end was not seen, or they are still up"),
+        (sums.legs, "other legs or duplicates, without cost"),
+        (sums.open, "without a price: their end was not captured, or they are in progress"),
         (
             sums.not_understood,
             "without a price: a number is not understood; [numbers] of the profile says how they are written",
         ),
-        (sums.no_rule, "without a price: no rule of the plan is for that number then"),
-        (sums.blocked, "that a rule of the plan denies, and that were there"),
+        (sums.no_rule, "without a price: the plan has no rule for the number at that time"),
+        (sums.blocked, "denied by a rule of the plan, but they took place"),
     ];
     lines.extend(told.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{} {what}", calls(*count))));
     lines

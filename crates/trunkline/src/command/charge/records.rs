@@ -18,11 +18,11 @@ use trunkline_wire::cdr::{PgwRecord, ServiceUsage, closing};
 /// Octets of a file at most: its header has no more for its length.
 const FILE_OCTETS_MAX: u64 = u32::MAX as u64;
 
-/// List files of charging data records, check them, and print what is in them
+/// List, check and print files of charging data records
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Files are those of 3GPP TS 32.297 with records in BER (TS 32.298). Each is read whole, record \
-    by record; exit code 3 if one is not sound.\n\nExamples:\n  \
+    by record; exit code 3 if one is damaged.\n\nExamples:\n  \
     trunkline charge records --data DIR               the closed files of a node\n  \
     trunkline charge records --print FILE             records for people\n  \
     trunkline charge records --json FILE | jq .       one object a record"
@@ -36,10 +36,10 @@ pub struct Records {
     /// Print the records
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     print: bool,
-    /// Print the records, one JSON object a line
+    /// Print the records, one JSON object per line
     #[arg(long, conflicts_with = "csv")]
     json: bool,
-    /// Print the records as CSV, a line for each service
+    /// Print the records as CSV, one line per service
     #[arg(long)]
     csv: bool,
 }

@@ -15,27 +15,27 @@ use trunkline_kit::exit::Exit;
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// List the packets of records that charging gateways refused; send them anew, or give them up
+/// List record packets that charging gateways rejected; resend or discard them
 #[derive(Debug, clap::Args)]
-#[command(after_help = "A gateway refuses what it cannot take: a format that it does not know, say. Such packets are \
-    kept, and their records are in the record files, too. Exit code 3 as long as there are any.\n\n\
+#[command(after_help = "A gateway rejects packets that it cannot process, such as an unknown format. Rejected \
+    packets are stored; their records are also in the record files. Exit code 3 while there are any.\n\n\
     Examples:\n  \
-    trunkline charge refused                 which, by whom and why\n  \
-    trunkline charge refused --again         all of them go again: the gateway has been mended\n  \
-    trunkline charge refused --drop 411 412  these two are not sent: somebody has brought their records in by hand")]
+    trunkline charge refused                 list them with gateway and reason\n  \
+    trunkline charge refused --again         resend all, after the gateway was fixed\n  \
+    trunkline charge refused --drop 411 412  discard these two, after their records were imported by hand")]
 pub struct Refused {
-    /// The packets that are meant, by their numbers in the list [all]
+    /// Numbers of the packets in the list [default: all]
     #[arg(value_name = "PACKET")]
     packets: Vec<u64>,
-    /// They go again, as new requests, to the gateway of choice
+    /// Resend them as new requests to the primary gateway
     #[arg(long, conflicts_with = "drop")]
     again: bool,
-    /// They are not sent any more
+    /// Discard them: they are not sent again
     #[arg(long)]
     drop: bool,
     #[command(flatten)]
     place: Place,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -79,8 +79,8 @@ impl Refused {
                 return Ok(settled);
             }
             if Instant::now() > until {
-                let why =
-                    "it is not known whether the order was carried out: `trunkline charge refused` lists what is left";
+                let why = "it is unknown whether the order was executed: `trunkline charge refused` lists the remaining \
+                        packets";
                 return Err(Failure::Failed(why.to_owned()));
             }
             std::thread::park_timeout(PAUSE);
@@ -89,7 +89,7 @@ impl Refused {
 
     fn list(&self, some: &[&Value], terminal: &Terminal, out: &mut impl Write) -> Result<(), Failure> {
         if some.is_empty() {
-            return Ok(writeln!(out, "no packet of records is refused")?);
+            return Ok(writeln!(out, "no rejected packets")?);
         }
         let columns = [number("packet"), number("records"), number("octets"), text("gateway"), text("why"), text("")];
         let mut shown = Table::new(columns.into_iter().collect());
@@ -110,9 +110,9 @@ impl Refused {
 fn say(out: &mut impl Write, settled: &Value) -> std::io::Result<()> {
     let lines = [
         ("anew", "packets go again"),
-        ("dropped", "packets are given up"),
-        ("doubtful", "packets stay as they are, as another gateway may have their records: only --drop ends them"),
-        ("full", "packets stay as they are, as no gateway can take them now"),
+        ("dropped", "packets discarded"),
+        ("doubtful", "packets not resent, because another gateway may have their records: discard them with --drop"),
+        ("full", "packets not resent, because no gateway is up"),
     ];
     let told: Vec<_> = lines.iter().filter(|(key, _)| settled[*key].as_u64().unwrap_or(0) > 0).collect();
     if told.is_empty() {

@@ -14,7 +14,7 @@ use trunkline_charge::job::{Mended, TERMS, mend};
 use trunkline_commit::{Folder, Gone, Options};
 use trunkline_kit::exit::Exit;
 
-/// Mend a damaged ledger, which no node serves: keep what is whole, give up what is gone
+/// Repair a damaged ledger of a stopped node: keep intact entries, drop lost ones
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Entries that are gone keep their numbers, and are told of by `trunkline charge audit` from then on. The \
@@ -26,10 +26,10 @@ use trunkline_kit::exit::Exit;
 pub struct Repair {
     #[command(flatten)]
     place: Place,
-    /// Only say what is gone, and what a repair would come to
+    /// Only show what is lost and what a repair would do
     #[arg(long)]
     dry_run: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -74,7 +74,7 @@ impl Repair {
         let opened = if self.dry_run { Folder::beside(path) } else { Folder::open(path) };
         opened.map_err(|error| match error.kind() {
             ErrorKind::ResourceBusy => {
-                let why = "stop it (`trunkline charge serve`, `trunkline run` or another), and repair then";
+                let why = "stop it first (`trunkline charge serve`, `trunkline run` or another), then repair";
                 Failure::Failed(format!("{}: {error}: {why}", path.display()))
             }
             _ => Failure::Failed(format!("{}: {error}", path.display())),

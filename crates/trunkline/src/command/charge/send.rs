@@ -17,7 +17,7 @@ use trunkline_wire::gtpp::{PORT, cause};
 
 /// Octets of a file: it is read as a whole.
 const FILE_OCTETS_MAX: u64 = 1 << 30;
-/// Send files of records (TS 32.297) to charging gateways by GTP', each record once
+/// Send record files (TS 32.297) to charging gateways by GTP', each record once
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline charge send ocs1_-_42.*.ber --to cgf1.example.org --to cgf2.example.org\n\n\
@@ -29,16 +29,16 @@ pub struct Send {
     /// The files, in order
     #[arg(value_name = "FILE", required = true, value_hint = clap::ValueHint::FilePath)]
     files: Vec<PathBuf>,
-    /// A gateway, HOST or HOST:PORT (3386), the first choice first; the option again for more
+    /// Gateway, HOST or HOST:PORT (3386), primary first; repeat the option for more
     #[arg(long, value_name = "HOST:PORT", required = true)]
     to: Vec<String>,
-    /// The address to send from: one sender each, as gateways know senders by it
+    /// Source address; use one per sender, because gateways identify senders by it
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0")]
     from: IpAddr,
-    /// How long an answer is waited for (T3-RESPONSE), milliseconds
+    /// Response timeout in milliseconds (T3-RESPONSE)
     #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..=60_000))]
     t3: u64,
-    /// How often a request is sent before its gateway counts as silent (N3-REQUESTS)
+    /// Transmissions of a request before its gateway counts as down (N3-REQUESTS)
     #[arg(long, value_name = "NUM", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     n3: u32,
 }
@@ -69,7 +69,10 @@ impl Send {
             }
         }
         let Sent { queued, kept, .. } = sending.sent();
-        eprintln!("trunkline charge: {queued} packets, {kept} of them on their way: the same command goes on");
+        eprintln!(
+            "trunkline charge: {queued} packets, {kept} of them in flight: run the same command again to \
+            continue"
+        );
         Ok(Exit::Failed)
     }
 
@@ -123,11 +126,11 @@ fn cut(file: &[u8]) -> Result<Vec<io::Result<Records>>, FileError> {
 fn told(sent: &Sent) -> Exit {
     let Sent { queued, refused, counts, .. } = sent;
     eprintln!(
-        "trunkline charge: {queued} packets sent, {} of them by another gateway at first, {} requests again",
+        "trunkline charge: {queued} packets sent, {} of them first to another gateway, {} requests retried",
         counts.doubtful, counts.repeated
     );
     for (_, cause) in refused {
-        eprintln!("trunkline charge: a packet was refused: {cause} {}", cause::name(*cause).unwrap_or_default());
+        eprintln!("trunkline charge: a packet was rejected: {cause} {}", cause::name(*cause).unwrap_or_default());
     }
     if refused.is_empty() { Exit::Done } else { Exit::Failed }
 }

@@ -37,38 +37,38 @@ const LOOK: Duration = Duration::from_millis(100);
     trunkline charge serve --host ocs.example.org --realm example.org\n  \
     trunkline charge serve --host ocs.example.org --realm example.org --listen 10.0.0.5:3868 --allow 10.0.0.0/8\n\n\
     Plans, accounts and subscribers are brought while it serves: `trunkline help charge`. SIGTERM ends it after what\n\
-    came was answered. docs/manual/charging.md has the whole of it.")]
+    came was answered. See docs/manual/charging.md.")]
 pub struct Serve {
     #[command(flatten)]
     place: Place,
-    /// Our name to clients (Origin-Host)
+    /// Our Origin-Host
     #[arg(long, value_name = "NAME")]
     host: String,
-    /// Our realm (Origin-Realm)
+    /// Our Origin-Realm
     #[arg(long, value_name = "NAME")]
     realm: String,
-    /// A realm that is served besides it; the option again for more
+    /// Additional realm; repeat the option for more
     #[arg(long, value_name = "NAME")]
     serves: Vec<String>,
-    /// Where to listen for Diameter over TCP; the option again for more
+    /// Listen address for Diameter over TCP; repeat the option for more
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:3868")]
     listen: Vec<SocketAddr>,
-    /// Where to listen for Diameter over TLS (5868); the option again for more
+    /// Listen address for Diameter over TLS (5868); repeat the option for more
     #[arg(long, value_name = "ADDRESS:PORT", requires = "certificate")]
     listen_tls: Vec<SocketAddr>,
-    /// The certificate with its chain, PEM
+    /// Certificate with its chain, PEM
     #[arg(long, value_name = "FILE", requires = "key", value_hint = clap::ValueHint::FilePath)]
     certificate: Option<PathBuf>,
-    /// Its key, PEM
+    /// Key of the certificate, PEM
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     key: Option<PathBuf>,
-    /// Certificates of those whose signature a client's certificate has to have, PEM [default: clients show none]
+    /// CA certificates for client certificates, PEM [default: clients need no certificate]
     #[arg(long, value_name = "FILE", requires = "certificate", value_hint = clap::ValueHint::FilePath)]
     client_issuers: Option<PathBuf>,
-    /// Addresses that clients are told (Host-IP-Address) [default: those listened on]
+    /// Addresses announced to clients (Host-IP-Address) [default: the listen addresses]
     #[arg(long, value_name = "ADDRESS")]
     address: Vec<IpAddr>,
-    /// A client that may connect, by its Origin-Host; the option again for more [default: all]
+    /// Origin-Host of a client that may connect; repeat the option for more [default: all]
     #[arg(long, value_name = "NAME")]
     peer: Vec<String>,
     /// An agent (relay, proxy, DRA) that brings requests of other Origin-Hosts; the option again for more [default:
@@ -87,37 +87,37 @@ pub struct Serve {
     /// "dra.example.org 10.0.0.1:3868 tls:10.0.1.1:5868"; the option again for more
     #[arg(long, value_name = "PEER", value_parser = called)]
     connect: Vec<Called>,
-    /// Seconds after which a peer that is down is tried again (Tc)
+    /// Seconds until a reconnect to a peer that is down (Tc)
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = range(1, 3600))]
     reconnect: u64,
-    /// Certificates of those who vouch for peers that are connected to by TLS, PEM
+    /// CA certificates for outgoing TLS connections, PEM
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     issuers: Option<PathBuf>,
-    /// A client's certificate need not be for its Origin-Host
+    /// Do not check that a client's certificate is for its Origin-Host
     #[arg(long, requires = "client_issuers")]
     any_client_name: bool,
-    /// Networks that may connect (10.0.0.0/8); several with commas [default: all]
+    /// Networks that may connect (10.0.0.0/8), separated by commas [default: all]
     #[arg(long, value_name = "NET", value_delimiter = ',')]
     allow: Vec<ipnet::IpNet>,
-    /// Seconds without a word after which a client is asked whether it is there (Tw)
+    /// Seconds of silence before a watchdog request to a client (Tw)
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = range(WATCHDOG_LEAST_S, 3600))]
     watchdog: u64,
-    /// What clients do when no server answers (CCFH): terminate, continue, or retry-and-terminate
+    /// Failure handling of clients when no server answers (CCFH): terminate, continue, or retry-and-terminate
     #[arg(long, value_name = "WORD", default_value = "terminate", value_parser = failure_handling)]
     failure_handling: FailureHandling,
-    /// Sessions at a time, those among them whose answers are kept after their end
+    /// Maximum number of sessions, including ended ones with stored answers
     #[arg(long, value_name = "NUM", default_value_t = 4_000_000, value_parser = range(1, SLOTS_MAX.into()))]
     sessions: u64,
-    /// Seconds for which answers are kept after a session
+    /// Seconds to keep answers after the end of a session
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = range(30, 86_400))]
     keep_answers: u64,
-    /// Threads [default: one for each processor]
+    /// Threads [default: one per CPU]
     #[arg(long, value_name = "NUM", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
-    /// Connections at a time
+    /// Maximum number of connections
     #[arg(long, value_name = "NUM", default_value_t = 10_000, value_parser = range(1, 1_000_000))]
     connections: u64,
-    /// A configuration whose [directory] says where subscribers are looked up (LDAP) [default: the ledger alone]
+    /// Configuration file with [directory], for the lookup of subscribers by LDAP [default: ledger only]
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     directory: Option<PathBuf>,
     /// Metrics for Prometheus: ADDRESS:PORT or unix:PATH
@@ -127,49 +127,49 @@ pub struct Serve {
     /// option again for more of its cluster
     #[arg(long, value_name = "URL", requires = "node", value_parser = nats)]
     standby: Vec<Nats>,
-    /// This node's name among those that stand by for each other
+    /// Name of this node in its standby group
     #[arg(long, value_name = "NAME", requires = "standby", default_value = "")]
     node: String,
-    /// The stream's name
+    /// Name of the stream
     #[arg(long, value_name = "NAME", default_value = "charge", requires = "standby")]
     stream: String,
-    /// Servers of NATS that keep each entry before it counts
+    /// Number of NATS servers that must store an entry before it is committed
     #[arg(long, value_name = "NUM", default_value_t = 3, requires = "standby",
         value_parser = clap::value_parser!(u16).range(1..=5))]
     replicas: u16,
-    /// Seconds for which the node that leads says nothing until another takes over
+    /// Seconds without a sign of the leader before another node takes over
     #[arg(long, value_name = "SECONDS", default_value_t = 5, requires = "standby", value_parser = range(1, 300))]
     takeover: u64,
-    /// MiB that the stream keeps
+    /// Size of the stream in MiB
     #[arg(long, value_name = "MIB", default_value_t = 4096, requires = "standby", value_parser = range(4, 4 << 20))]
     stream_size: u64,
-    /// Who asks the servers of NATS
+    /// User name at the NATS servers
     #[arg(long, value_name = "NAME", requires = "standby")]
     nats_user: Option<String>,
-    /// The file whose first line is the password for them
+    /// File with the password in its first line
     #[arg(long, value_name = "FILE", requires = "standby", value_hint = clap::ValueHint::FilePath)]
     nats_password_file: Option<PathBuf>,
-    /// Certificates of those who vouch for the servers of NATS, PEM [default: the system's]
+    /// CA certificates for the NATS servers, PEM [default: the system's]
     #[arg(long, value_name = "FILE", requires = "standby", value_hint = clap::ValueHint::FilePath)]
     nats_ca_file: Option<PathBuf>,
     #[command(flatten)]
     cdr: Cdrs,
-    /// Where to listen for GTP' (3386), ADDRESS:PORT for UDP, tcp:ADDRESS:PORT; the option again for more
+    /// Listen address for GTP' (3386), ADDRESS:PORT for UDP, tcp:ADDRESS:PORT; repeat the option for more
     #[arg(long, value_name = "WHERE", value_parser = gtpp_door)]
     gtpp: Vec<Door>,
-    /// Networks that may speak GTP'; several with commas [default: all]
+    /// Networks that may use GTP', separated by commas [default: all]
     #[arg(long, value_name = "NET", value_delimiter = ',', requires = "gtpp")]
     gtpp_allow: Vec<ipnet::IpNet>,
     /// Numbers of messages and elements of quota servers, and names of services (docs/manual/gtpp.md)
     #[arg(long, value_name = "FILE", requires = "gtpp", value_hint = clap::ValueHint::FilePath)]
     gtpp_profile: Option<PathBuf>,
-    /// Seconds for which a request for quota by GTP' is remembered
+    /// Seconds to remember a GTP' quota request, to detect duplicates
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = range(1, 60))]
     gtpp_copies: u64,
-    /// The gateway that senders of records by GTP' are told to go to when this one ends [default: their own choice]
+    /// Gateway announced to GTP' senders when this node stops [default: none]
     #[arg(long, value_name = "ADDRESS", requires = "gtpp")]
     gtpp_redirect_to: Option<IpAddr>,
-    /// User to become, once what it listens to is open
+    /// User to switch to after opening the sockets
     #[arg(long, value_name = "USER")]
     user: Option<String>,
 }
@@ -243,7 +243,7 @@ impl Serve {
         let (data, cdr, gtpp) = (self.place.data(), self.cdr.section(), self.gtpp());
         self.check(section)?;
         let Some(opened) = configured::open(section, &gtpp, &self.directory()?, data)? else {
-            return Err(Failure::Usage("nowhere to listen".to_owned()));
+            return Err(Failure::Usage("no listen address".to_owned()));
         };
         self.give_up(data)?;
         // Serving is what was asked for, and it is not done: no part of it was.
@@ -275,7 +275,11 @@ impl Serve {
         configured::try_doors(&charge, &self.gtpp())?;
         let tells: fn(&Setup, Option<&Node>) = |setup, node| match node {
             Some(node) => announce(&setup.data, &setup.charge, &setup.gtpp, node),
-            None => eprintln!("trunkline charge: {} stands by, stream {}", setup.standby.node, setup.standby.stream),
+            None => eprintln!(
+                "trunkline charge: {} is on standby, stream \
+                {}",
+                setup.standby.node, setup.standby.stream
+            ),
         };
         Seat::start(Setup { charge, gtpp: self.gtpp(), cdr: self.cdr.section(), standby, ready, data, tells })
             .map(Running::of)
@@ -366,9 +370,9 @@ fn announce(data: &Path, section: &Charge, gtpp: &ChargeGtpp, node: &Node) {
     }
     eprintln!("trunkline charge: operated over {}", configured::socket(data).display());
     if configured::open_to_all(section) {
-        eprintln!("trunkline charge: whoever reaches it may charge: --allow NET or --peer NAME says who may");
+        eprintln!("trunkline charge: charging accepts any client; restrict it with --allow NET or --peer NAME");
     }
     if crate::charge::gtpp::open_to_all(gtpp) {
-        eprintln!("trunkline charge: whoever reaches it may speak GTP': --gtpp-allow NET says who may");
+        eprintln!("trunkline charge: GTP' is accepted from any address; restrict it with --gtpp-allow NET");
     }
 }

@@ -24,7 +24,7 @@ use trunkline_store::time::rfc3339;
 /// Accounts that are shown of those that differ most.
 const SHOWN_MAX: usize = 20;
 
-/// Try a plan out: what was used is charged anew by it, and nothing changes
+/// Replay past usage with a plan to see the difference; nothing is changed
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Reads the ledger beside a node that serves or without one, from its newest snapshot before the \
@@ -34,18 +34,18 @@ const SHOWN_MAX: usize = 20;
     trunkline charge try standard.toml --from 2026-11-01 --to 2026-11-30   a month, its last day included"
 )]
 pub struct Try {
-    /// The plan's file (docs/manual/tariffs.md)
+    /// File of the plan (docs/manual/tariffs.md)
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: PathBuf,
-    /// Usage of then or later [default: yesterday]
+    /// Usage from this time on [default: yesterday]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     from: Option<String>,
-    /// Usage before then; a day is counted in [default: the end of the day before this one]
+    /// Usage until this time; a day is included [default: the end of yesterday]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     to: Option<String>,
     #[command(flatten)]
     place: Place,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -110,7 +110,7 @@ impl Try {
     ) -> Result<(), Failure> {
         let TryOut { all, groups, others, accounts, dearer, cheaper, differences } = &tried.tryout;
         let span = tried.first.zip(tried.last).map(|(first, last)| format!("{} to {}", time(first), time(last)));
-        let span = span.unwrap_or_else(|| "nothing happened in that time".to_owned());
+        let span = span.unwrap_or_else(|| "no usage in this time range".to_owned());
         writeln!(out, "plan {name}, {currency} in minor units: {span}; {} entries read", tried.entries)?;
         let columns = ["reports", "was", "would be", "difference", "lacking", "unrated"].map(number);
         let mut shown = Table::new([text("rating group")].into_iter().chain(columns).collect());

@@ -22,10 +22,10 @@ use trunkline_store::Skipped;
 /// A span of time.
 #[derive(Debug, clap::Args)]
 pub struct Span {
-    /// From then on; without --to, until now
+    /// Start time; without --to, until now
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     from: Option<String>,
-    /// Before then; a day is counted in
+    /// End time; a day is included
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     to: Option<String>,
 }
@@ -50,7 +50,7 @@ impl Span {
             None => nanoseconds(Timestamp::now()),
         };
         if from >= to && self.to.is_none() {
-            return Err(Failure::Usage("--from is yet to come".to_owned()));
+            return Err(Failure::Usage("--from is in the future".to_owned()));
         }
         if from >= to {
             return Err(Failure::Usage("--to must be after --from".to_owned()));
@@ -79,7 +79,7 @@ pub fn shown((from, to): (i64, i64), zone: &TimeZone) -> String {
 /// How numbers and bills are written.
 #[derive(Debug, clap::Args)]
 pub struct Profiled {
-    /// How numbers are written, and the columns of a bill: a file of TOML
+    /// Profile of number formats and bill columns, a TOML file
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     profile: Option<PathBuf>,
 }
@@ -138,6 +138,6 @@ pub fn failure(data: &Path, failed: Failed) -> Failure {
 /// Tells days that were passed over.
 pub fn tell_skipped(skipped: &[Skipped]) {
     for day in skipped {
-        eprintln!("trunkline: {}: passed over", day.why);
+        eprintln!("trunkline: {}: skipped", day.why);
     }
 }

@@ -15,7 +15,7 @@ const NAME: &str = "trunkline-extcap";
 /// Stands in what we have written.
 const MARK: &str = "# Made by `trunkline extcap-install`.";
 
-/// Show the packet log in Wireshark: as interfaces "Trunkline: a call", "time range" and "live"
+/// Install the packet log in Wireshark, as interfaces "Trunkline: a call", "time range" and "live"
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline extcap-install --data /var/lib/trunkline\n  \
@@ -26,7 +26,7 @@ pub struct Install {
     /// Wireshark's folder of extcap programs [default: ~/.local/lib/wireshark/extcap]
     #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     folder: Option<PathBuf>,
-    /// The data folder that Wireshark offers; may be given several times
+    /// Data folder to offer in Wireshark; repeat the option for more
     #[arg(long = "data", value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     data: Vec<PathBuf>,
 }

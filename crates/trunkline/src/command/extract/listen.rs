@@ -48,14 +48,14 @@ pub fn serve(address: SocketAddr, question: Question, json: bool) -> Result<Exit
     listener.set_nonblocking(true).map_err(failed)?;
     let local = listener.local_addr().map_err(failed)?;
     if !local.ip().is_loopback() {
-        say(&format!("warning: whoever can connect to {local} can read these packets"));
+        say(&format!("warning: anyone who can connect to {local} can read these packets"));
     }
     say(&format!("listening at {local}: wireshark -k -i TCP@{local}"));
     let served = Arc::new(Served { question, json, stop: stop.flag(), clients: Mutex::new(0), left: Condvar::new() });
     while !stop.is_asked() {
         match listener.accept() {
             Ok((stream, client)) if served.enter() => begin(stream, client, &served),
-            Ok((_, client)) => say(&format!("{client} was turned away: {CLIENTS_MAX} clients are served")),
+            Ok((_, client)) => say(&format!("{client} was rejected: {CLIENTS_MAX} clients are connected already")),
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => wait(&listener),
             // Too many files are open, or the client has left already.
             Err(_) => std::thread::park_timeout(ROUND),
@@ -112,7 +112,7 @@ fn begin(stream: TcpStream, client: SocketAddr, served: &Arc<Served>) {
     });
     if spawned.is_err() {
         served.leave();
-        say(&format!("{client} was turned away: a thread cannot be started"));
+        say(&format!("{client} was rejected: a thread cannot be started"));
     }
 }
 
@@ -134,7 +134,7 @@ fn answer(stream: TcpStream, served: &Served) -> (u64, String) {
         (Ok(summary), None) => {
             served.question.tell_faults(&summary);
             let whole = summary.faults.is_empty() && summary.absent.is_empty() && summary.refused.is_empty();
-            if whole { "done".to_owned() } else { "done, but something was left out".to_owned() }
+            if whole { "done".to_owned() } else { "done, but incomplete".to_owned() }
         }
     };
     (packets, ended)
@@ -159,7 +159,7 @@ impl Sink for Stoppable<'_> {
 fn how(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            format!("it took nothing for {} seconds", PATIENCE.as_secs())
+            format!("it read nothing for {} seconds", PATIENCE.as_secs())
         }
         io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => "it has left".to_owned(),
         _ => error.to_string(),

@@ -16,36 +16,36 @@ use trunkline_kit::exit::Exit;
     trunkline graph add db-1 10.0.0.7 --no-snmp --template tcp-service --argument port=5432\n\n\
     Device templates without SNMP that come along: reachable, tcp-service, sip-server, web-server, node-exporter.")]
 pub struct Add {
-    /// What it is called
+    /// Name
     #[arg(value_name = "NAME")]
     name: String,
-    /// An address, or a name that is looked up
+    /// Address or host name
     #[arg(value_name = "ADDRESS")]
     address: String,
-    /// What lets us in [default: the community `public`]
+    /// Credential [default: the community `public`]
     #[arg(long, value_name = "NAME")]
     credential: Option<String>,
-    /// The version of SNMP [default: 3 for a user, else 2c]
+    /// SNMP version [default: 3 for a user, else 2c]
     #[arg(long, value_name = "VERSION", value_parser = PossibleValuesParser::new(super::operate::VERSIONS))]
     snmp: Option<String>,
-    /// It has no SNMP: what its template says is read otherwise
+    /// The device has no SNMP; its template uses other methods
     #[arg(long, conflicts_with_all = ["snmp", "credential"])]
     no_snmp: bool,
-    /// The UDP port of its agent
+    /// UDP port of the SNMP agent
     #[arg(long, value_name = "PORT", default_value_t = 161, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
-    /// Its device template [default: the one for what it is; without SNMP none]
+    /// Device template [default: detected; without SNMP none]
     #[arg(long, value_name = "NAME")]
     template: Option<String>,
-    /// What the data sources of its template are told, without SNMP
+    /// Arguments of the template's data sources, without SNMP
     #[arg(long = "argument", value_name = "NAME=VALUE", requires = "template", value_parser = argument)]
     arguments: Vec<(String, String)>,
     #[command(flatten)]
     rounds: Rounds,
-    /// Seconds between two cycles [default: as its data templates say]
+    /// Polling interval in seconds [default: from the data templates]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     step: Option<u32>,
-    /// For people
+    /// Notes
     #[arg(long, value_name = "TEXT", default_value = "")]
     notes: String,
     #[command(flatten)]
@@ -56,7 +56,7 @@ impl Add {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self) -> Result<Exit, Failure> {
         let Add { name, address, credential, port, template, step, notes, place, .. } = self;
         let version = if self.no_snmp { Some("none") } else { self.snmp.as_deref() };

@@ -14,30 +14,30 @@ use trunkline_kit::exit::Exit;
 /// Graphs of one report.
 const GRAPHS_MAX: u32 = 500;
 
-/// Report mean, greatest value, 95th percentile and total of graphs over a span
+/// Report average, maximum, 95th percentile and total of graphs over a time range
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline graph bandwidth uplink traffic --from 2026-11-01 --to 2026-12-01\n  \
     trunkline graph bandwidth --from 2026-11-01 --csv > november.csv\n\n\
-    Rows are as fine as the files have them for the whole span, and the report says how long one is: a percentile of \
-    longer rows is less. A total is what came in the whole time, of graphs of something per second alone.")]
+    The resolution is the finest that the files have for the whole time range; at a coarser resolution the \
+    percentile is lower. A total exists for rates only: the sum over the time range.")]
 pub struct Bandwidth {
-    /// Words that stand in the titles of the graphs; those with - before them must not [default: all graphs]
+    /// Words in the titles of the graphs; -word excludes [default: all graphs]
     #[arg(value_name = "WORD")]
     words: Vec<String>,
-    /// Those of a device
+    /// Graphs of a device
     #[arg(long, value_name = "NUMBER")]
     device: Option<u32>,
-    /// Those of a place in a tree, by its number
+    /// Graphs of a place in a tree, by its number
     #[arg(long, value_name = "NUMBER")]
     node: Option<u32>,
-    /// From this time on: 2026-11-20, 2026-11-20T08:00, or seconds since 1970 [default: a day before --to]
+    /// Start: 2026-11-20, 2026-11-20T08:00, or seconds since 1970 [default: a day before --to]
     #[arg(long, value_name = "TIME", value_parser = begin)]
     from: Option<i64>,
-    /// Until then [default: now]
+    /// End [default: now]
     #[arg(long, value_name = "TIME", value_parser = begin)]
     to: Option<i64>,
-    /// Comma-separated values
+    /// Print comma-separated values
     #[arg(long, conflicts_with = "json")]
     csv: bool,
     #[command(flatten)]
@@ -48,7 +48,7 @@ impl Bandwidth {
     /// Tells it.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let to = self.to.unwrap_or_else(|| jiff::Timestamp::now().as_second());
         let from = self.from.unwrap_or(to - 86_400);
@@ -98,13 +98,13 @@ fn write(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<
     steps.sort_unstable();
     match (graphs.is_empty(), steps.first(), steps.last()) {
         (true, ..) => writeln!(out, "no graph has these words in its title")?,
-        (_, Some(least), Some(most)) if least == most => writeln!(out, "a row is {least} s")?,
-        (_, Some(least), Some(most)) => writeln!(out, "a row is {least} s to {most} s: column `row`, or --csv")?,
+        (_, Some(least), Some(most)) if least == most => writeln!(out, "resolution {least} s")?,
+        (_, Some(least), Some(most)) => writeln!(out, "resolution {least} s to {most} s: column `row`, or --csv")?,
         _ => {}
     }
     let (total, shown) = (reply["total"].as_u64().unwrap_or_default(), graphs.len());
     if total > shown as u64 {
-        writeln!(out, "{shown} of {total} graphs: words, --device or --node say which")?;
+        writeln!(out, "{shown} of {total} graphs: narrow the list with words, --device or --node")?;
     }
     Ok(())
 }

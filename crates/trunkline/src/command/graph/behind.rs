@@ -10,32 +10,33 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use trunkline_kit::exit::Exit;
 
-/// Say through which devices a device is reached: while all of them are down, it does not alarm
+/// Set the upstream devices of a device: while all are down, its alerts are suppressed
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "trunkline graph behind NAME [PARENT]...\n       trunkline graph behind --learn --from ROOT \
         [--replace] [--dry-run]",
-    after_help = "--learn goes by the map (`trunkline graph map`): a device is behind those that are one step nearer to \
+    after_help = "--learn goes by the map (`trunkline graph map`): a device is behind those that are one step nearer \
+        to \
         ROOT, which is the device that this machine is next to. What was said of devices before stays, unless \
         --replace is said, too."
 )]
 pub struct Behind {
-    /// Its name
+    /// Name
     #[arg(value_name = "NAME", required_unless_present = "learn")]
     name: Option<String>,
-    /// Those on the way to it, in place of those that were named before; none is reached by itself
+    /// Upstream devices (replace the current ones); without any, the device has none
     #[arg(value_name = "PARENT")]
     parents: Vec<String>,
-    /// Learn it of all devices by what they say of their neighbours
+    /// Learn the upstream devices of all devices from their neighbours
     #[arg(long, requires = "from", conflicts_with = "name")]
     learn: bool,
-    /// The device that this machine is next to, by which all others are reached; can be said for several
+    /// Device next to this machine, the start of all paths; repeat the option for more
     #[arg(long, value_name = "ROOT", requires = "learn")]
     from: Vec<String>,
-    /// Also for devices of which something else was said before
+    /// Also replace upstream devices that were set before
     #[arg(long, requires = "learn")]
     replace: bool,
-    /// Tell what would be learnt, and change nothing
+    /// Show the changes only
     #[arg(long, requires = "learn")]
     dry_run: bool,
     #[command(flatten)]
@@ -46,7 +47,7 @@ impl Behind {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let Some(name) = &self.name else { return self.learn(terminal) };
         let Behind { parents, place, .. } = self;
@@ -55,9 +56,9 @@ impl Behind {
         if place.is_json() {
             writeln!(out, "{reply}")?;
         } else if parents.is_empty() {
-            writeln!(out, "{name} is reached by itself")?;
+            writeln!(out, "{name} has no upstream device")?;
         } else {
-            writeln!(out, "{name} is reached through {}", parents.join(", "))?;
+            writeln!(out, "{name} depends on {}", parents.join(", "))?;
         }
         out.flush()?;
         Ok(Exit::Done)
@@ -85,8 +86,8 @@ impl Behind {
             let what = match (one["does"].as_str(), self.dry_run) {
                 (Some("set"), true) => "would be set",
                 (Some("set"), false) => "set",
-                (Some("kept"), _) => "stays as it was: --replace changes it",
-                _ => "not set: it would be on the way to itself",
+                (Some("kept"), _) => "not changed: use --replace",
+                _ => "not set: it would depend on itself",
             };
             let row = [said(&one["name"]), names(&one["behind"]), names(&one["before"]), what.to_owned()];
             table.row(cells(terminal, &row));
@@ -98,7 +99,7 @@ impl Behind {
         let set = if self.dry_run { "would be set" } else { "are set" };
         writeln!(
             out,
-            "of all devices {} {set}, {} were told so already, {} stay as they were, {} not reached from {}",
+            "devices: {} {set}, {} already set, {} unchanged, {} not reachable from {}",
             count("set"),
             count("same"),
             count("kept") + count("round"),

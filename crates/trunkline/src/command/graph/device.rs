@@ -53,7 +53,7 @@ fn probed(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result
     let (failures, recoveries) = (said(&probes["failures"]), said(&probes["recoveries"]));
     writeln!(out, "  {:<12} {how}; down after {failures} rounds, up after {recoveries}", "probes")?;
     if reply["polling"]["flapping"] == true {
-        writeln!(out, "  it is up and down by turns")?;
+        writeln!(out, "  flapping")?;
     }
     for fault in reply["faults"].as_array().into_iter().flatten() {
         let what = match fault["source"].as_u64() {

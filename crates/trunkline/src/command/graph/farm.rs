@@ -23,7 +23,7 @@ const PATIENCE_MS: u64 = 100;
 /// Octets of the longest question.
 const DATAGRAM_OCTETS: usize = 65_536;
 
-/// Serve simulated devices that answer SNMP, with all sorts of faults
+/// Simulate SNMP devices with various faults
 #[derive(Debug, clap::Args)]
 #[command(name = "farm")]
 #[command(after_help = "Device N has the address 127.64.0.0 + N + 1, the community `public`, and the same name, \
@@ -33,25 +33,25 @@ const DATAGRAM_OCTETS: usize = 65_536;
     `open`, `sha256`, `md5-des`, `sha512-aes256`, their passwords are `farm authentication` and `farm privacy`. Ends \
     by Ctrl-C or SIGTERM.")]
 pub struct FarmCommand {
-    /// How many devices
+    /// Number of devices
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = devices)]
     devices: usize,
-    /// Interfaces of each
+    /// Interfaces per device
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = interfaces())]
     interfaces: u32,
-    /// UDP port of all of them
+    /// UDP port of the devices
     #[arg(long, value_name = "PORT", default_value_t = 1161)]
     port: u16,
-    /// Another seed, other devices
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// No device has a fault
+    /// Devices without faults
     #[arg(long)]
     sound: bool,
-    /// So many of a thousand never answer, beside those with other faults
+    /// Devices per thousand that never answer, in addition to other faults
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     dead_permille: u32,
-    /// So many of a thousand speak version 3 and no other
+    /// Devices per thousand that use SNMP version 3 only
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     v3_permille: u32,
     /// A host in the ARP table of a device, behind an interface (from 0 on): 10.0.0.7,25,5; may be repeated
@@ -67,10 +67,10 @@ pub struct FarmCommand {
     /// repeated
     #[arg(long, value_name = "DEVICE,INTERFACE,NUMBER,FROM,TO", value_parser = drops)]
     drops: Vec<Drops>,
-    /// End after so many seconds
+    /// Stop after this many seconds
     #[arg(long, value_name = "S")]
     seconds: Option<u64>,
-    /// What was answered, as JSON
+    /// Print statistics as JSON
     #[arg(long)]
     json: bool,
 }

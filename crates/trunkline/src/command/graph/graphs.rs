@@ -12,11 +12,11 @@ const GRAPHS_MAX: u64 = 500;
 /// What is done with graphs.
 #[derive(Debug, clap::Subcommand)]
 pub enum Graphs {
-    /// Make one graph of many: their sum, mean, greatest value, or one on the other
+    /// Combine graphs into one: sum, average, maximum or stack
     Sum(Sum),
-    /// Give a graph another title or template
+    /// Change the title or template of a graph
     Retitle(Retitle),
-    /// List the templates that graphs can be made by
+    /// List the graph templates
     Templates {
         #[command(flatten)]
         place: Place,
@@ -30,13 +30,13 @@ pub enum Graphs {
     trunkline graph sum Customers --graphs 12,14,20 --template interfaces-stacked\n\n\
     The template says how: interfaces-sum, interfaces-max, interfaces-stacked, or one of yours with `aggregate`.")]
 pub struct Sum {
-    /// Its title
+    /// Title
     #[arg(value_name = "TITLE")]
     title: String,
-    /// Words that stand in the titles of the graphs that it is made of; those with - before them must not
+    /// Words in the titles of the graphs to combine; -word excludes
     #[arg(value_name = "WORD", required_unless_present = "graphs", conflicts_with = "graphs")]
     words: Vec<String>,
-    /// The numbers of the graphs that it is made of
+    /// Numbers of the graphs to combine
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     graphs: Vec<u32>,
     /// The graph template
@@ -52,10 +52,10 @@ pub struct Retitle {
     /// Its number
     #[arg(value_name = "GRAPH")]
     graph: u32,
-    /// Its title, with fields between bars; an empty one is that of its template again
+    /// Title with placeholders such as |device|; an empty one is the title of the template
     #[arg(value_name = "TITLE", required_unless_present = "template")]
     title: Option<String>,
-    /// Another graph template, which shows the same data sources
+    /// Another graph template for the same data sources
     #[arg(long, value_name = "NAME")]
     template: Option<String>,
     #[command(flatten)]
@@ -66,7 +66,7 @@ impl Graphs {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self) -> Result<Exit, Failure> {
         match self {
             Graphs::Sum(sum) => sum.run(),
@@ -104,7 +104,7 @@ fn found(place: &Place, words: &str) -> Result<Vec<u32>, Failure> {
     let answer = place.question(&json!({ "do": "graphs", "text": words, "limit": GRAPHS_MAX }))?;
     let total = answer["total"].as_u64().unwrap_or_default();
     if total == 0 || total > GRAPHS_MAX {
-        let why = format!("{total} graphs have '{words}' in their titles: 1 to {GRAPHS_MAX} make one");
+        let why = format!("{total} graphs have '{words}' in their titles: 1 to {GRAPHS_MAX} can be combined");
         return Err(Failure::Failed(why));
     }
     let id = |graph: &Value| graph["id"].as_u64().and_then(|id| u32::try_from(id).ok());

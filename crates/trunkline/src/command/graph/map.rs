@@ -10,29 +10,29 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use trunkline_kit::exit::Exit;
 
-/// Show who is next to whom: links that devices tell by LLDP, with the interfaces at both ends
+/// Show neighbours: LLDP links with the interfaces at both ends
 #[derive(Debug, clap::Args)]
 #[command(after_help = "A link that one side alone tells is marked: of a neighbour that is not polled, or that says \
     nothing. `trunkline graph add` has it polled.")]
 pub struct Map {
-    /// Only what is around this device
+    /// Only the neighbourhood of this device
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// So many steps around it
+    /// Number of hops around it
     #[arg(long, value_name = "N", requires = "name", default_value_t = 2)]
     hops: u32,
     #[command(flatten)]
     place: Place,
 }
 
-/// Find where addresses are: whose they are, in whose ARP table, in the network of which interface
+/// Locate addresses: in devices, ARP tables and networks of interfaces
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Of two and more addresses the shortest ways between the first and each other one are told, too: \
     the devices in the middle."
 )]
 pub struct Near {
-    /// Addresses of IP
+    /// IP addresses
     #[arg(value_name = "ADDRESS", required = true, num_args = 1..=16)]
     addresses: Vec<IpAddr>,
     #[command(flatten)]
@@ -43,7 +43,7 @@ impl Map {
     /// Shows it.
     ///
     /// # Errors
-    /// There is no such device; nobody runs graphs there.
+    /// There is no such device; the poller is not running.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let device = match &self.name {
             Some(name) => Some(self.place.ask(&json!({ "do": "device", "name": name }))?["device"].take()),
@@ -83,7 +83,7 @@ fn print_map(map: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Resul
     let (nodes, links) = (number("nodes_total"), number("links_total"));
     writeln!(
         out,
-        "{nodes} devices, {} of them not polled; {links} links; {} polled devices of which none is known",
+        "{nodes} devices, {} of them not polled; {links} links; {} polled devices without known links",
         number("strangers_total"),
         number("alone")
     )?;
@@ -98,7 +98,7 @@ impl Near {
     /// Finds them.
     ///
     /// # Errors
-    /// Nobody runs graphs there.
+    /// The poller is not running.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let pairs: Vec<[usize; 2]> = (1..self.addresses.len()).map(|to| [0, to]).collect();
         let near = self.place.question(&json!({ "do": "near", "addresses": self.addresses, "pairs": pairs }))?;
@@ -124,7 +124,7 @@ fn print_near(near: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Res
         table::write(&table.lines(terminal), terminal, out)?;
     }
     for address in unknown {
-        writeln!(out, "{address}: no device that is polled knows it (`trunkline graph add`)")?;
+        writeln!(out, "{address}: no polled device knows this address (`trunkline graph add`)")?;
     }
     for way in near["ways"].as_array().into_iter().flatten() {
         print_way(way, out)?;
@@ -136,7 +136,7 @@ fn print_way(way: &Value, out: &mut dyn Write) -> io::Result<()> {
     let (from, to) = (said(&way["from"]), said(&way["to"]));
     let ways = way["ways"].as_array().map(Vec::as_slice).unwrap_or_default();
     if ways.is_empty() {
-        return writeln!(out, "from {from} to {to}: no way is known");
+        return writeln!(out, "from {from} to {to}: no path known");
     }
     for steps in ways {
         writeln!(out, "from {from} to {to}:")?;
@@ -154,7 +154,7 @@ fn print_way(way: &Value, out: &mut dyn Write) -> io::Result<()> {
     }
     let total = way["ways_total"].as_u64().unwrap_or_default();
     if total > 1 {
-        writeln!(out, "  {total} ways are as short as that, {} are shown", ways.len())?;
+        writeln!(out, "  {total} paths of equal length, {} shown", ways.len())?;
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ pub struct Place {
     /// The data folder
     #[arg(long, value_name = "DIR", default_value = DATA_DEFAULT, value_hint = clap::ValueHint::DirPath)]
     data: PathBuf,
-    /// The reply as JSON
+    /// Print the reply as JSON
     #[arg(long)]
     json: bool,
 }
@@ -31,7 +31,7 @@ impl Place {
 
     /// Those who run graphs there.
     pub fn node(&self) -> Node {
-        Node { path: here::socket(&self.data) }
+        Node { path: here::socket(&self.data), data: self.data.clone() }
     }
 
     /// Asks what pages ask; the answer.
@@ -62,6 +62,7 @@ impl Place {
 /// Those who run graphs.
 pub struct Node {
     path: PathBuf,
+    data: PathBuf,
 }
 
 impl Node {
@@ -92,8 +93,8 @@ impl Node {
         Client::<Graphs>::new(&self.path, PATIENCE).call(ask).map_err(|refusal| {
             Failure::Failed(match refusal.cause {
                 Cause::Absent => {
-                    let path = self.path.display();
-                    format!("nobody runs graphs here ({path}): `trunkline graph serve`, or [graph]")
+                    let data = self.data.display();
+                    format!("the poller is not running for {data}; start `trunkline graph serve`")
                 }
                 _ => refusal.text,
             })

@@ -29,90 +29,90 @@ const PRIVACIES: [&str; 5] = ["none", "des", "aes128", "aes192", "aes256"];
 /// What those who run graphs are told.
 #[derive(Debug, clap::Subcommand)]
 pub enum Order {
-    /// Make, list and remove credentials: what lets us in to devices
+    /// Create, list and remove credentials of devices
     #[command(subcommand)]
     Credential(Credential),
-    /// Add a device, which is looked at and polled from then on
+    /// Add a device and start polling it
     Add(Add),
     /// List the devices
     List {
         #[command(flatten)]
         place: Place,
     },
-    /// Show a device: what it is, its rows, data sources and graphs
+    /// Show a device with its table rows, data sources and graphs
     Device {
-        /// Its name
+        /// Name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Poll a device again
+    /// Resume polling of a device
     Enable {
-        /// Its name
+        /// Name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Poll a device no more; what is known of it stays
+    /// Pause polling of a device; its data is kept
     Disable {
-        /// Its name
+        /// Name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Remove a device with all that is known of it, its files too
+    /// Remove a device with its data and files
     Remove {
-        /// Its name
+        /// Name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Look at a device now: what it is, and its tables
+    /// Discover a device now: its type and tables
     Explore {
-        /// Its name
+        /// Name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Look for devices by their addresses, and add those that answer
+    /// Scan addresses for devices, and add those that answer
     Discover(Discover),
-    /// Show how it goes
+    /// Show the status of the poller
     Status {
         #[command(flatten)]
         place: Place,
     },
-    /// Take over what another program has
+    /// Import from another program
     #[command(subcommand)]
     Import(Import),
     /// Print the values of a data source
     Fetch(Fetch),
 }
 
-/// What lets us in.
+/// A credential.
 #[derive(Debug, clap::Subcommand)]
 pub enum Credential {
-    /// Make a credential, or change it; its secrets are read from standard input or a file
+    /// Create or change a credential; the secrets are read from standard input or a file
     #[command(after_help = "Examples:\n  \
         trunkline graph credential add lan < community.txt             the first line is the community\n  \
         trunkline graph credential add core --user poller --authentication sha256 --privacy aes128 \\\n    \
             --secret-file /run/secrets/core            the first line authenticates, the second encrypts")]
     Add {
-        /// What it is called
+        /// Name
         #[arg(value_name = "NAME")]
         name: String,
         /// A user of SNMPv3 [default: a community]
         #[arg(long, value_name = "USER")]
         user: Option<String>,
-        /// How messages are authenticated
+        /// Authentication protocol
         #[arg(long, value_name = "WORD", requires = "user", default_value = "none",
             value_parser = PossibleValuesParser::new(AUTHENTICATIONS))]
         authentication: String,
-        /// How they are encrypted
+        /// Encryption protocol
         #[arg(long, value_name = "WORD", requires = "user", default_value = "none",
             value_parser = PossibleValuesParser::new(PRIVACIES))]
         privacy: String,
@@ -130,9 +130,9 @@ pub enum Credential {
         #[command(flatten)]
         place: Place,
     },
-    /// Remove a credential that no device has
+    /// Remove a credential that no device uses
     Remove {
-        /// Its name
+        /// Name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
@@ -146,16 +146,16 @@ pub struct Discover {
     /// 10.0.0.0/24, 10.0.0.1-10.0.0.99, 10.0.0.1, 2001:db8::/112 or 2001:db8::1-2001:db8::9
     #[arg(value_name = "NETWORK")]
     network: String,
-    /// What lets us in [default: the community `public`]
+    /// Credential [default: the community `public`]
     #[arg(long, value_name = "NAME")]
     credential: Option<String>,
-    /// The version of SNMP [default: 3 for a user, else 2c]
+    /// SNMP version [default: 3 for a user, else 2c]
     #[arg(long, value_name = "VERSION", value_parser = PossibleValuesParser::new(VERSIONS))]
     snmp: Option<String>,
-    /// The UDP port of their agents
+    /// UDP port of the SNMP agents
     #[arg(long, value_name = "PORT", default_value_t = 161)]
     port: u16,
-    /// Begin it, and do not wait for its end
+    /// Start the scan without waiting for its end
     #[arg(long)]
     no_wait: bool,
     #[command(flatten)]
@@ -165,16 +165,16 @@ pub struct Discover {
 /// What another program has.
 #[derive(Debug, clap::Subcommand)]
 pub enum Import {
-    /// Take over devices, data sources, graphs, trees and templates of Cacti
+    /// Import devices, data sources, graphs, trees and templates from Cacti
     #[command(after_help = "Example:\n  \
         mariadb-dump cacti > cacti.sql\n  \
         trunkline graph import cacti --dump cacti.sql --rra /var/lib/cacti/rra\n\n\
-        Those who run graphs read the files themselves, as the user that they run as.")]
+        The poller reads the files itself, as its own user.")]
     Cacti {
         /// A dump of its database, by mariadb-dump
         #[arg(long, value_name = "FILE", required_unless_present = "templates", value_hint = clap::ValueHint::FilePath)]
         dump: Option<PathBuf>,
-        /// The folder with its round-robin files, which are copied
+        /// Folder with the round-robin files; they are copied
         #[arg(long, value_name = "DIR", requires = "dump", value_hint = clap::ValueHint::DirPath)]
         rra: Option<PathBuf>,
         /// An export or a package of templates
@@ -188,19 +188,19 @@ pub enum Import {
 /// Values.
 #[derive(Debug, clap::Args)]
 pub struct Fetch {
-    /// The number of the data source, as `trunkline graph device` tells it
+    /// Number of the data source, from `trunkline graph device`
     #[arg(value_name = "SOURCE")]
     source: u32,
-    /// From this time on: 2026-11-20, 2026-11-20T08:00, or seconds since 1970 [default: a day before --to]
+    /// Start: 2026-11-20, 2026-11-20T08:00, or seconds since 1970 [default: a day before --to]
     #[arg(long, value_name = "TIME", value_parser = begin)]
     from: Option<i64>,
-    /// Until then [default: now]
+    /// End [default: now]
     #[arg(long, value_name = "TIME", value_parser = begin)]
     to: Option<i64>,
-    /// Seconds of a row that are wished for [default: the finest]
+    /// Preferred resolution in seconds [default: the finest]
     #[arg(long, value_name = "SECONDS", default_value_t = 1, hide_default_value = true)]
     step: u64,
-    /// How rows are made
+    /// Consolidation function
     #[arg(long, value_name = "WORD", default_value = "average",
         value_parser = PossibleValuesParser::new(["average", "min", "max", "last"]))]
     function: String,
@@ -228,7 +228,7 @@ impl Order {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         match self {
             Order::Credential(credential) => credential.run(terminal),
@@ -245,7 +245,7 @@ impl Order {
             Order::Disable { name, place } => state(place, name, "disabled"),
             Order::Remove { name, place } => done(place, &json!({ "do": "remove", "name": name }), "removed"),
             Order::Explore { name, place } => {
-                done(place, &json!({ "do": "explore", "name": name }), "is being looked at")
+                done(place, &json!({ "do": "explore", "name": name }), "is being discovered")
             }
             Order::Discover(discover) => discover.run(),
             Order::Status { place } => status(place),
@@ -415,7 +415,7 @@ impl Discover {
             let added = reply["added"].as_array().map_or(0, Vec::len);
             writeln!(
                 out,
-                "{} of {} addresses asked, {} answered, {added} added, {} known before, {} do not let us in",
+                "{} of {} addresses scanned, {} answered, {added} added, {} already known, {} rejected the credential",
                 count("asked"),
                 count("of"),
                 count("answered"),
@@ -435,7 +435,7 @@ fn status(place: &Place) -> Result<Exit, Failure> {
         let of = |path: &str| said(reply.pointer(path).unwrap_or(&Value::Null));
         writeln!(
             out,
-            "devices   {} polled of {}, {} up, {} down, {} refuse us, {} disabled",
+            "devices   {} polled of {}, {} up, {} down, {} reject the credential, {} disabled",
             of("/devices/polled"),
             of("/devices/all"),
             of("/devices/up"),
@@ -445,7 +445,7 @@ fn status(place: &Place) -> Result<Exit, Failure> {
         )?;
         writeln!(
             out,
-            "polling   {:.1} samples/s of {} data sources, {} cycles missed, {} requests on their way",
+            "polling   {:.1} samples/s of {} data sources, {} missed cycles, {} requests in flight",
             reply["samples_per_s"].as_f64().unwrap_or(0.0),
             of("/sources_polled"),
             of("/cycles_missed"),
@@ -453,7 +453,7 @@ fn status(place: &Place) -> Result<Exit, Failure> {
         )?;
         writeln!(
             out,
-            "probing   {} devices, {} data sources, {} faults, {} flapping, {} on their way",
+            "probing   {} devices, {} data sources, {} faults, {} flapping, {} in flight",
             of("/probes/devices"),
             of("/probes/sources"),
             of("/probes/faults"),
@@ -463,7 +463,7 @@ fn status(place: &Place) -> Result<Exit, Failure> {
         if reply["realtime"]["samples"].as_u64() > Some(0) {
             writeln!(
                 out,
-                "real time {} data sources are watched, {} samples so far, {} times refused",
+                "real time {} data sources watched, {} samples so far, {} times rejected",
                 of("/realtime/sources"),
                 of("/realtime/samples"),
                 of("/realtime/refused")
@@ -479,7 +479,7 @@ fn status(place: &Place) -> Result<Exit, Failure> {
         )?;
         writeln!(
             out,
-            "files     {} samples stored, {} too late, {} refused, {} lost",
+            "files     {} samples stored, {} too late, {} rejected, {} lost",
             of("/files/samples_stored"),
             of("/files/samples_past"),
             of("/files/samples_refused"),

@@ -12,16 +12,16 @@ use trunkline_kit::exit::Exit;
 /// What is tried to see whether a device is up.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Rounds {
-    /// What is tried: icmp, tcp:PORT, udp:PORT, snmp; as often as wanted [default: snmp, else icmp]
+    /// Check: icmp, tcp:PORT, udp:PORT, snmp; repeat the option for more [default: snmp, else icmp]
     #[arg(long = "probe", value_name = "PROBE")]
     pub probe: Vec<String>,
-    /// Whether any of them or all of them must answer
+    /// Whether one check or all checks must answer
     #[arg(long, value_name = "WORD", default_value = "any", value_parser = PossibleValuesParser::new(["any", "all"]))]
     pub probes: String,
-    /// Rounds without an answer until it is down [default: 2]
+    /// Failed checks until the device is down [default: 2]
     #[arg(long, value_name = "ROUNDS", value_parser = clap::value_parser!(u16).range(1..=200))]
     pub failures: Option<u16>,
-    /// Rounds with one until it is up again [default: 1]
+    /// Answered checks until the device is up again [default: 1]
     #[arg(long, value_name = "ROUNDS", value_parser = clap::value_parser!(u16).range(1..=200))]
     pub recoveries: Option<u16>,
 }
@@ -48,13 +48,13 @@ pub fn arguments(said: &[(String, String)]) -> Value {
     Value::Object(all)
 }
 
-/// Say how it is told whether a device is up, in place of what was said before
+/// Set the up/down checks of a device (replaces the current ones)
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline graph probes edge-1 --probe snmp --probe icmp                 one answer is enough\n  \
     trunkline graph probes sip-1 --probe icmp --probe tcp:5060 --probes all --failures 3")]
 pub struct Probes {
-    /// Its name
+    /// Name
     #[arg(value_name = "NAME")]
     name: String,
     #[command(flatten)]
@@ -63,7 +63,7 @@ pub struct Probes {
     place: Place,
 }
 
-/// Give a device the graphs of a graph template, and the data sources that they show
+/// Add the graphs of a graph template to a device, with their data sources
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline graph attach edge-1 icmp-loss\n  \
@@ -75,30 +75,30 @@ pub struct Attach {
     /// The graph template
     #[arg(value_name = "GRAPH")]
     graph: String,
-    /// The row that it is for [default: all that it is for]
+    /// Table row [default: all matching rows]
     #[arg(long, value_name = "ROW")]
     row: Option<String>,
-    /// What its data sources are told
+    /// Arguments of its data sources
     #[arg(long = "argument", value_name = "NAME=VALUE", value_parser = argument)]
     arguments: Vec<(String, String)>,
     #[command(flatten)]
     place: Place,
 }
 
-/// Say what a data source is told, in place of what it was told before
+/// Set the arguments of a data source (replaces the current ones)
 #[derive(Debug, clap::Args)]
 pub struct Argument {
-    /// The number of the data source, as `trunkline graph device` tells it
+    /// Number of the data source, from `trunkline graph device`
     #[arg(value_name = "SOURCE")]
     source: u32,
-    /// What `|argument.NAME|` of its template stands for
+    /// Value of `|argument.NAME|` in its template
     #[arg(value_name = "NAME=VALUE", value_parser = argument)]
     arguments: Vec<(String, String)>,
     #[command(flatten)]
     place: Place,
 }
 
-/// Read the templates anew; where they have mistakes, all are told and those that were read before hold
+/// Reload the templates; if there are mistakes, they are listed and the previous templates stay active
 #[derive(Debug, clap::Args)]
 pub struct Reload {
     #[command(flatten)]
@@ -109,7 +109,7 @@ impl Probes {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self) -> Result<Exit, Failure> {
         let mut order = json!({ "do": "probes", "name": self.name });
         self.rounds.put(&mut order);
@@ -117,7 +117,7 @@ impl Probes {
             true => "what is usual".to_owned(),
             false => self.rounds.probe.join(if self.rounds.probes == "all" { " and " } else { " or " }),
         };
-        tell(&self.place, &order, |_| format!("{} is up while it answers {how}", self.name))
+        tell(&self.place, &order, |_| format!("{} is up while {how} answers", self.name))
     }
 }
 
@@ -125,7 +125,7 @@ impl Attach {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self) -> Result<Exit, Failure> {
         let Attach { name, graph, row, arguments: said, place } = self;
         let order = json!({ "do": "attach", "name": name, "graph": graph, "row": row, "arguments": arguments(said) });
@@ -141,10 +141,10 @@ impl Argument {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self) -> Result<Exit, Failure> {
         let order = json!({ "do": "arguments", "source": self.source, "arguments": arguments(&self.arguments) });
-        tell(&self.place, &order, |_| format!("data source {} is told so", self.source))
+        tell(&self.place, &order, |_| format!("data source {} updated", self.source))
     }
 }
 
@@ -152,7 +152,7 @@ impl Reload {
     /// Has it done.
     ///
     /// # Errors
-    /// All mistakes; nobody runs graphs there.
+    /// All mistakes; the poller is not running.
     pub fn run(&self) -> Result<Exit, Failure> {
         tell(&self.place, &json!({ "do": "reload" }), |reply| {
             let what = if reply["changed"] == true { "hold from now on" } else { "are as they were" };

@@ -21,28 +21,28 @@ use trunkline_kit::exit::Exit;
 /// How often it looks whether it was told to end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Poll the devices of the inventory, and keep what they say
+/// Run the poller
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline graph serve --data /var/lib/trunkline\n  \
     trunkline graph serve --metrics 127.0.0.1:9091    with metrics for Prometheus\n\n\
     Devices are added while it serves: `trunkline help graph`. [graph] of the configuration says the rest.\n\
     SIGHUP reads templates and rules anew. SIGTERM ends it after what was polled is in its files.\n\
-    docs/manual/graphs.md has the whole of it.")]
+    See docs/manual/graphs.md.")]
 pub struct Serve {
     /// The data folder
     #[arg(long, value_name = "DIR", default_value = DATA_DEFAULT, value_hint = clap::ValueHint::DirPath)]
     data: PathBuf,
-    /// A configuration whose [graph] says how it is run
+    /// Configuration file with [graph]
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     config: Option<PathBuf>,
-    /// Threads that poll, in place of the configuration's
+    /// Polling threads, instead of the configuration's
     #[arg(long, value_name = "NUM", value_parser = clap::value_parser!(u16).range(1..=64))]
     lanes: Option<u16>,
     /// Metrics for Prometheus: ADDRESS:PORT or unix:PATH
     #[arg(long, value_name = "WHERE", value_parser = crate::command::cache::where_metrics)]
     metrics: Option<Listen>,
-    /// User to become, once what it listens to is open
+    /// User to switch to after opening the sockets
     #[arg(long, value_name = "USER")]
     user: Option<String>,
 }

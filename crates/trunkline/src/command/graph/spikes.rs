@@ -1,4 +1,4 @@
-//! `trunkline graph spikes`: values that a device never had.
+//! `trunkline graph spikes`: remove counter spikes.
 
 use super::node::Place;
 use super::operate::{begin, cells, said, tell};
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use trunkline_kit::exit::Exit;
 
-/// Make values unknown that a device never had: spikes of a counter that began anew
+/// Remove spikes of restarted counters: set the values to unknown
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("of").required(true).args(["graph", "source"])))]
 #[command(after_help = "Examples:\n  \
-    trunkline graph spikes --graph 12 --dry-run             what would become unknown\n  \
+    trunkline graph spikes --graph 12 --dry-run             spikes that would be removed\n  \
     trunkline graph spikes --source 7 --above 1.25e9        of a 10 Gbit/s interface, in octets a second\n  \
     trunkline graph spikes --graph 12 --from 2026-11-20 --to 2026-11-21\n\n\
     Each archive of a file is looked at by itself. Rows of coarser archives with a spike in them are made again of \
@@ -25,19 +25,19 @@ pub struct Spikes {
     /// One data source
     #[arg(long, value_name = "NUMBER")]
     source: Option<u32>,
-    /// A spike is more than the mean of an archive by so many standard deviations, the greatest values left out
+    /// Standard deviations above the average of an archive, without the highest values
     #[arg(long, value_name = "DEVIATIONS", default_value_t = 10.0, conflicts_with = "above")]
     by: f64,
-    /// A spike is more than this, in the unit of the file: octets a second of traffic
+    /// Maximum valid value, in the unit of the file: octets per second for traffic
     #[arg(long, value_name = "VALUE")]
     above: Option<f64>,
-    /// From this time on: 2026-11-20, 2026-11-20T08:00, or seconds since 1970 [default: from the beginning]
+    /// Start: 2026-11-20, 2026-11-20T08:00, or seconds since 1970 [default: from the beginning]
     #[arg(long, value_name = "TIME", value_parser = begin)]
     from: Option<i64>,
-    /// Until then [default: now]
+    /// End [default: now]
     #[arg(long, value_name = "TIME", value_parser = begin)]
     to: Option<i64>,
-    /// Tell what is found, and change nothing
+    /// Show the spikes only
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -48,7 +48,7 @@ impl Spikes {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let deviations = self.above.is_none().then_some(self.by);
         let mut found = Vec::new();
@@ -91,11 +91,11 @@ fn write(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<
         }
     }
     if count == 0 {
-        return writeln!(out, "no spike is found");
+        return writeln!(out, "no spikes found");
     }
     table::write(&table.lines(terminal), terminal, out)?;
     for source in sources.iter().filter(|source| !source["backup"].is_null()) {
-        writeln!(out, "data source {}: as it was before: {}", source["source"], said(&source["backup"]))?;
+        writeln!(out, "data source {}: backup of the file: {}", source["source"], said(&source["backup"]))?;
     }
     match reply["dry_run"] == true {
         true => writeln!(out, "nothing was changed (--dry-run)"),

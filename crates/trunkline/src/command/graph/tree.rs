@@ -15,9 +15,10 @@ const LISTED_MAX: usize = 2000;
 /// How graphs of a place stand.
 const GROUPS: [&str; 5] = ["none", "template", "row", "device", "site"];
 
-/// Make and change trees, in which devices and graphs stand
+/// Create and change trees of devices and graphs
 #[derive(Debug, clap::Subcommand)]
-#[command(after_help = "A place is told by its way: TREE, TREE/FOLDER, TREE/FOLDER/DEVICE; names with a slash by its \
+#[command(
+    after_help = "A place is named by its path: TREE, TREE/FOLDER, TREE/FOLDER/DEVICE; names with a slash by its \
     number, as `trunkline graph tree list` tells it.\n\n\
     Examples:\n  \
     trunkline graph tree add Network\n  \
@@ -26,46 +27,47 @@ const GROUPS: [&str; 5] = ["none", "template", "row", "device", "site"];
     trunkline graph tree place Network --rule Uplinks --devices 'edge-*' --rows 'Gi0/0*' --template interface-bits\n  \
     trunkline graph tree move Network/London/edge-1 Network/Paris\n  \
     trunkline graph tree rename Network/London 'London, Docklands'\n  \
-    trunkline graph tree remove Network/Paris")]
+    trunkline graph tree remove Network/Paris"
+)]
 pub enum Tree {
-    /// List trees with what stands in them
+    /// List trees with their contents
     List {
         #[command(flatten)]
         place: Place,
     },
-    /// Make a tree
+    /// Create a tree
     Add {
-        /// Its name
+        /// Name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Make a folder
+    /// Create a folder
     Folder {
-        /// Its way, the new folder last
+        /// Path, the new folder last
         #[arg(value_name = "WAY")]
         way: String,
         #[command(flatten)]
         place: Place,
     },
-    /// Put a device, a site, a graph, or all graphs that a rule takes into a tree
+    /// Put a device, a site, a graph, or all graphs that match a rule into a tree
     Place(Put),
     /// Move a place to another folder of its tree, or before a neighbour
     Move {
-        /// What is moved
+        /// The place to move
         #[arg(value_name = "WAY")]
         way: String,
-        /// The tree or folder that it is to be in
+        /// Target tree or folder
         #[arg(value_name = "INTO")]
         into: String,
-        /// The neighbour there that it is to stand before [default: behind all]
+        /// Place before this neighbour [default: last]
         #[arg(long, value_name = "WAY")]
         before: Option<String>,
         #[command(flatten)]
         place: Place,
     },
-    /// Give a tree, a folder or a rule another name
+    /// Rename a tree, a folder or a rule
     Rename {
         /// Which one
         #[arg(value_name = "WAY")]
@@ -76,7 +78,7 @@ pub enum Tree {
         #[command(flatten)]
         place: Place,
     },
-    /// Remove a tree or a place with what stands in it; devices and graphs stay
+    /// Remove a tree or a place with its contents; devices and graphs are kept
     Remove {
         /// Which one
         #[arg(value_name = "WAY")]
@@ -102,22 +104,22 @@ pub struct Put {
     /// A graph
     #[arg(long, value_name = "NUMBER")]
     graph: Option<u32>,
-    /// A rule of this name: all graphs that it takes, now and later
+    /// A rule of this name: all matching graphs, now and later
     #[arg(long, value_name = "NAME")]
     rule: Option<String>,
-    /// Of a rule: names of devices, with * and ?
+    /// Device names of the rule, with * and ?
     #[arg(long, value_name = "PATTERN", requires = "rule")]
     devices: Option<String>,
-    /// Of a rule: names or labels of rows, with * and ?
+    /// Names or labels of table rows of the rule, with * and ?
     #[arg(long, value_name = "PATTERN", requires = "rule")]
     rows: Option<String>,
-    /// Of a rule: the site of devices
+    /// Device site of the rule
     #[arg(long, value_name = "NAME", requires = "rule")]
     of_site: Option<String>,
-    /// Of a rule: a graph template
+    /// Graph template of the rule
     #[arg(long, value_name = "NAME", requires = "rule")]
     template: Option<String>,
-    /// How its graphs stand
+    /// Order of its graphs
     #[arg(long, value_name = "WORD", default_value = "none", value_parser = PossibleValuesParser::new(GROUPS))]
     group: String,
     #[command(flatten)]
@@ -135,7 +137,7 @@ impl Tree {
     /// Has it done.
     ///
     /// # Errors
-    /// What they say against it; nobody runs graphs there.
+    /// What they say against it; the poller is not running.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         match self {
             Tree::List { place } => list(place, terminal),
@@ -215,8 +217,7 @@ fn inside(place: &Place, at: &Found) -> Result<Vec<Value>, Failure> {
 
 /// By its way, or a place by its number.
 fn find(place: &Place, way: &str) -> Result<Found, Failure> {
-    let absent =
-        |name: &str| Failure::Failed(format!("there is no '{name}' in the trees: `trunkline graph tree list`"));
+    let absent = |name: &str| Failure::Failed(format!("no '{name}' in the trees: see `trunkline graph tree list`"));
     let trees = place.question(&json!({ "do": "trees" }))?;
     let trees = trees["trees"].as_array().cloned().unwrap_or_default();
     let (name, rest) = way.split_once('/').map_or((way, None), |(name, rest)| (name, Some(rest)));
@@ -237,7 +238,7 @@ fn find(place: &Place, way: &str) -> Result<Found, Failure> {
 
 /// A place, and not a whole tree.
 fn find_place(place: &Place, way: &str) -> Result<u64, Failure> {
-    find(place, way)?.node.ok_or_else(|| Failure::Usage(format!("'{way}' is a tree, and not a place in one")))
+    find(place, way)?.node.ok_or_else(|| Failure::Usage(format!("'{way}' is a tree, not a place in a tree")))
 }
 
 /// All places, each with its depth and what is told of it.
@@ -259,7 +260,7 @@ fn walk(place: &Place, trees: &[Value]) -> Result<Vec<(usize, Found, Value)>, Fa
             }
             walked.push((depth, at, node));
             if walked.len() > LISTED_MAX {
-                let more = format!("more than {LISTED_MAX} places stand in trees: name one by its way");
+                let more = format!("the trees have more than {LISTED_MAX} places: name one by its path");
                 return Err(Failure::Failed(more));
             }
         }
@@ -281,7 +282,7 @@ fn list(place: &Place, terminal: &Terminal) -> Result<Exit, Failure> {
 fn write(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
     let places = reply["places"].as_array().map_or(&[][..], Vec::as_slice);
     if places.is_empty() {
-        return writeln!(out, "there is no tree: `trunkline graph tree add NAME` makes one");
+        return writeln!(out, "there are no trees: create one with `trunkline graph tree add NAME`");
     }
     for shown in places {
         let depth = shown["depth"].as_u64().unwrap_or_default() as usize;

@@ -18,7 +18,7 @@ const ROWS: u32 = 60;
 /// The least columns of a number.
 const WIDTH: usize = 12;
 
-/// Watch a graph in real time: it is read each second or few as long as this runs, and nothing of it is kept
+/// Watch a graph in real time; the values are not stored
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline graph watch 12                      a line each second\n  \
@@ -29,10 +29,10 @@ pub struct Watch {
     /// Its number
     #[arg(value_name = "GRAPH")]
     graph: u32,
-    /// Seconds from one reading to the next
+    /// Polling interval in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=60))]
     step: u32,
-    /// For how long [default: until it is ended]
+    /// Duration [default: until interrupted]
     #[arg(long = "for", value_name = "TIME", value_parser = |text: &str| time(text))]
     for_: Option<Duration>,
     #[command(flatten)]
@@ -43,7 +43,7 @@ impl Watch {
     /// Watches it.
     ///
     /// # Errors
-    /// There is no such graph, too much is watched already; nobody runs graphs there.
+    /// There is no such graph, too much is watched already; the poller is not running.
     pub fn run(&self) -> Result<Exit, Failure> {
         let (node, mut out) = (self.place.node(), stdout());
         let question = json!({ "do": "realtime", "graph": self.graph, "step": self.step, "span": self.step * ROWS });

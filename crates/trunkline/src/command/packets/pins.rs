@@ -17,7 +17,7 @@ use trunkline_store::time::rfc3339;
 /// Pins the part of the log that is meant, in each folder; without a range of time that would be all of it for ever.
 pub fn pin(part: &Part, note: &str, json: bool, terminal: &Terminal) -> Result<Exit, Failure> {
     if part.from.is_none() || part.to.is_none() {
-        return Err(Failure::Usage("what is to be pinned? --from and --to are needed".to_owned()));
+        return Err(Failure::Usage("--from and --to are required".to_owned()));
     }
     let span = part.span(terminal)?;
     // All classes are one pin, some are one each.
@@ -73,7 +73,7 @@ pub fn list(part: &Part, json: bool, terminal: &Terminal) -> Result<Exit, Failur
 fn folders(part: &Part) -> Result<Vec<&Path>, Failure> {
     let missing = part.data.iter().find(|data| !has_log(data));
     match missing {
-        Some(data) => Err(Failure::Failed(format!("there is no packet log in {}", data.display()))),
+        Some(data) => Err(Failure::Failed(format!("no packet log in {}", data.display()))),
         None => Ok(part.data.iter().map(std::path::PathBuf::as_path).collect()),
     }
 }

@@ -17,10 +17,10 @@ use trunkline_spool::{Limit, Volume};
 /// Removes segments, the oldest first; never what is pinned or being read.
 pub fn run(part: &Part, age: Option<Duration>, octets: Option<u64>, json: bool) -> Result<Exit, Failure> {
     if age.is_none() && octets.is_none() {
-        return Err(Failure::Usage("what is to stay? --keep-age or --keep-size is needed".to_owned()));
+        return Err(Failure::Usage("--keep-age or --keep-size is required".to_owned()));
     }
     if let Some(data) = part.data.iter().find(|data| !has_log(data)) {
-        return Err(Failure::Failed(format!("there is no packet log in {}", data.display())));
+        return Err(Failure::Failed(format!("no packet log in {}", data.display())));
     }
     let rule = ClassRule { age, octets, move_after: None };
     let of = |class: Class| if part.classes().contains(&class) { rule } else { ClassRule::default() };
@@ -67,7 +67,7 @@ fn tell(swept: &Swept, json: bool, out: &mut impl Write) -> std::io::Result<()> 
     if swept.ages_suspended {
         writeln!(
             std::io::stderr(),
-            "trunkline: nothing leaves because of its age: this clock is far from the newest packet's time"
+            "trunkline: no deletion by age: this clock is far from the time of the newest packet"
         )?;
     }
     if !json {

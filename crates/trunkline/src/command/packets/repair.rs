@@ -35,8 +35,8 @@ pub fn run(part: &Part, json: bool, terminal: &Terminal) -> Result<Exit, Failure
                 say(path, &format!("committed with {}", figure::octets(*octets)))?;
             }
             repaired.discarded.iter().try_for_each(|path| say(path, "removed: no whole packet was in it"))?;
-            repaired.orphans.iter().try_for_each(|path| say(path, "removed: half of something, left behind"))?;
-            repaired.left.iter().try_for_each(|(path, why)| say(path, &format!("left as it is: {why}")))?;
+            repaired.orphans.iter().try_for_each(|path| say(path, "removed: incomplete leftover"))?;
+            repaired.left.iter().try_for_each(|(path, why)| say(path, &format!("not changed: {why}")))?;
             left |= !repaired.left.is_empty();
             done += (repaired.kept.len() + repaired.discarded.len() + repaired.orphans.len()) as u64;
         }

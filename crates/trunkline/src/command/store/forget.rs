@@ -80,7 +80,7 @@ pub fn forget(number: &str, settings: &Settings, dry_run: bool, json: bool) -> R
     };
     let gone = if dry_run { None } else { Some(store.remove_rows(&found).map_err(search::failure)?) };
     let doubt = (!now.is_believed).then(|| clock.doubt(&moment));
-    let trouble = skipped.into_iter().map(|day| format!("{}: not looked at", day.why)).chain(doubt).collect();
+    let trouble = skipped.into_iter().map(|day| format!("{}: skipped", day.why)).chain(doubt).collect();
     let (alerts, desk) = Default::default();
     let mut receipt = Receipt { number, at_ns, dry_run, found, gone, protected, alerts, desk, trouble };
     receipt.of_days(data);
@@ -114,7 +114,7 @@ impl Receipt {
 
     /// Through who runs alerts, where somebody does; else in their folder, which nobody may have open.
     fn of_alerts(&mut self, data: &Path) {
-        let (folder, node) = (here::folder(data), Node::new(here::socket(data), "job of alerts", PATIENCE));
+        let (folder, node) = (here::folder(data), Node::new(here::socket(data), "alert job", PATIENCE));
         if !folder.is_dir() {
             return;
         }

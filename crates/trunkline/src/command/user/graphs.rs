@@ -14,7 +14,7 @@ use trunkline_web::auth::{About, GraphRights, GraphRule, Role, Whose, action};
 /// What holds where no rule speaks.
 const DEFAULTS: [&str; 3] = ["everything", "nothing", "role"];
 
-/// Say who may see which devices, trees and graphs
+/// Manage graph permissions: who may see which devices, trees and graphs
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline user graphs default --role viewer nothing           nothing but what is allowed\n  \
@@ -25,7 +25,7 @@ const DEFAULTS: [&str; 3] = ["everything", "nothing", "role"];
     Rules of a user decide before those of their role; within either, what denies. A device, a\n\
     place and a graph are named by number, everything else by a pattern with * and ?.\n\
     Administrators see everything. The settings page of the web shows what somebody sees.\n\
-    docs/manual/web-security.md has the whole of it.")]
+    See docs/manual/web-security.md.")]
 pub struct Graphs {
     #[command(subcommand)]
     what: What,
@@ -35,29 +35,29 @@ pub struct Graphs {
 enum What {
     /// List the rules
     List {
-        /// One JSON object a line: a role or a user with rules
+        /// Print one JSON object per line: a role or a user with rules
         #[arg(long)]
         json: bool,
         #[command(flatten)]
         place: Place,
     },
-    /// Allow something to be seen
+    /// Add a rule that allows
     Allow(Say),
-    /// Deny something
+    /// Add a rule that denies
     Deny(Say),
-    /// Forget a rule
+    /// Remove a rule
     Remove {
-        /// Its number, as `list` shows it
+        /// Number of the rule, from `list`
         #[arg(value_name = "RULE")]
         rule: i64,
         #[command(flatten)]
         place: Place,
     },
-    /// Say what is seen where no rule speaks
+    /// Set what is visible without a matching rule
     Default {
         #[command(flatten)]
         of: Of,
-        /// Everything, nothing, or, for a user, what their role says
+        /// Everything, nothing, or, for a user, the same as the role
         #[arg(value_name = "WHAT", value_parser = PossibleValuesParser::new(DEFAULTS))]
         what: String,
         #[command(flatten)]
@@ -70,10 +70,10 @@ enum What {
 struct Say {
     #[command(flatten)]
     of: Of,
-    /// What it is about
+    /// What the rule applies to
     #[arg(value_name = "KIND", value_parser = PossibleValuesParser::new(About::ALL.map(|(_, name)| name)))]
     kind: String,
-    /// Which: a number of a device, a place or a graph, else a pattern with * and ?
+    /// Number of a device, place or graph, else a pattern with * and ?
     #[arg(value_name = "WHICH")]
     value: String,
     #[command(flatten)]
@@ -84,10 +84,10 @@ struct Say {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Of {
-    /// Of all users of a role
+    /// Role
     #[arg(long, value_name = "ROLE", value_parser = PossibleValuesParser::new(super::roles()))]
     role: Option<String>,
-    /// Of a user
+    /// User
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
 }

@@ -441,7 +441,7 @@ impl Drop for Reader {
         };
         if phase != Phase::Done && !is_stopped {
             tracing::error!(
-                "recovery: given up: calls of before the start may be missing, or have a row for each half"
+                "recovery: failed: calls from before the start may be missing, or have a row for each half"
             );
             self.done();
         }

@@ -49,7 +49,12 @@ pub async fn test(
     let sends = async {
         let sent = web.look(&web.alert_tests, move || sight.ask(order)).await?;
         let answer = sent.map_err(|error| SourceError { text: paths::named(&error.text), ..error })?;
-        serde_json::from_value(answer).map_err(|error| Problem::failed(format!("an answer about alerts: {error}")))
+        serde_json::from_value(answer).map_err(|error| {
+            Problem::failed(format!(
+                "unexpected reply from the alert job: \
+            {error}"
+            ))
+        })
     };
     let mut tested: AlertTested = who.audited(&web, action::ALERT_TEST, &name, sends).await?;
     tested.why = paths::named(&tested.why);

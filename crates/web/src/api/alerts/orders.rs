@@ -1,4 +1,4 @@
-//! What people do about alerts: take care of them, keep them back.
+//! What people do about alerts: acknowledge them, silence them.
 
 use super::{TEXT_CHARACTERS_MAX, asked, id};
 use crate::api::ask::Told;
@@ -36,7 +36,7 @@ pub async fn acknowledge(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Alerts that are to be kept back.
+/// Alerts that are to be silenced.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AlertSilenceAsk {
@@ -64,7 +64,11 @@ pub async fn silence(
 ) -> Result<(StatusCode, Json<AlertSilence>), Problem> {
     who.need(Permission::AlertsOperate)?;
     if ask.when.is_empty() {
-        return Err(Problem::parameter("when", "A silence has a test: without one nobody would be told of anything."));
+        return Err(Problem::parameter(
+            "when",
+            "A silence needs at least one test; without one it would silence all \
+            alerts.",
+        ));
     }
     if who.masked() {
         mask::check_tests(&ask.when).map_err(|refusal| who.refused(refusal))?;

@@ -245,7 +245,7 @@ pub async fn top_up(
 ) -> Result<Json<ChargeDone>, Problem> {
     who.need(Permission::ChargeOperate)?;
     if ask.amount <= 0 {
-        return Err(Problem::parameter("amount", "What is paid is more than nothing."));
+        return Err(Problem::parameter("amount", "The amount must be more than zero."));
     }
     money(&web, &who, ("top-up", action::CHARGE_TOP_UP), &account, ask).await
 }

@@ -91,7 +91,7 @@ pub async fn bring(
     let name = BILL.name(&ask.name)?;
     if who.masked() {
         // Numbers that somebody brings and that are found tell which ones there are.
-        let text = "numbers are masked for you: somebody who sees them may compare a bill".to_owned();
+        let text = "numbers are masked for you: only users who see numbers can compare a bill".to_owned();
         return Err(who.refused(Refusal::Forbidden(text)));
     }
     let octets_max = web.bills.limits().octets;
@@ -141,7 +141,7 @@ pub(super) fn named(name: &str, who: &Who) -> String {
 /// # Errors
 /// There is none of that name.
 pub(super) fn find(web: &Web, who: &Who, id: &str) -> Result<Arc<Work<String, ()>>, Problem> {
-    let gone = || Problem::parameter("bill", "The bill is kept no longer: bring it again.");
+    let gone = || Problem::parameter("bill", "The bill was deleted: upload it again.");
     let work = web.bills.find(id, who.id()).map_err(|_| gone())?;
     if matches!(work.state(), (WorkState::Done, ..)) { Ok(work) } else { Err(gone()) }
 }

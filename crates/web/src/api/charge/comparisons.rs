@@ -184,7 +184,7 @@ pub async fn begin(
 ) -> Result<(StatusCode, Json<ChargeComparison>), Problem> {
     may_compare(&who)?;
     if who.masked() && brings_numbers(&told) {
-        let text = "numbers are masked for you: compare what was charged online, without a profile or a plan";
+        let text = "numbers are masked for you: compare online charges, without a profile or a plan";
         return Err(who.refused(Refusal::Forbidden(text.to_owned())));
     }
     let charging = charging(&web)?;
@@ -259,7 +259,7 @@ pub(super) fn span(who: &Who, from: Option<&str>, to: Option<&str>, zone: &TimeZ
     match from {
         Some(from) if from < to => Ok((from, to)),
         Some(_) => Err(Problem::parameter("to", "'to' must be after 'from'.")),
-        None => Err(Problem::parameter("from", "From when on?")),
+        None => Err(Problem::parameter("from", "'from' is required.")),
     }
 }
 

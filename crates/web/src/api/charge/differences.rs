@@ -105,7 +105,7 @@ fn line_of(line: Option<&ChargeDifferenceLine>) -> String {
 
 /// The differences of one's comparison that is done.
 fn outcome(web: &Web, who: &Who, id: &str) -> Result<Arc<Outcome>, Problem> {
-    let not_done = || Problem::new(Kind::Conflict, "It is not done.");
+    let not_done = || Problem::new(Kind::Conflict, "It is not finished.");
     web.comparisons.find(id, who.id())?.state().1.ok_or_else(not_done)
 }
 

@@ -227,7 +227,7 @@ impl<T: Row> Listed<T> {
     /// Its file, which is there while it is open, even where another one takes its place meanwhile.
     fn open(&self) -> Result<File, Problem> {
         File::open(&self.path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Problem::new(Kind::NotFound, "It is kept no longer: ask again."),
+            io::ErrorKind::NotFound => Problem::new(Kind::NotFound, "The result was deleted: start again."),
             _ => Problem::failed(error),
         })
     }
@@ -318,7 +318,7 @@ pub async fn download<T: Row>(
         return Err(Problem::parameter("limit", "A file has all of them."));
     }
     let turn = Arc::clone(&web.exports).try_acquire_owned();
-    let turn = turn.map_err(|_| Problem::new(Kind::Busy, "Too many exports are under way.").retry_after(30))?;
+    let turn = turn.map_err(|_| Problem::new(Kind::Busy, "Too many exports are running.").retry_after(30))?;
     let offsets = listed.chosen(wanted)?;
     who.audit(web, action, id).await?;
     let (count, is_cut, masked) = (listed.count(), listed.is_cut, who.masked());

@@ -114,7 +114,7 @@ pub async fn check(
     Ok(Json(order(&web, json!({ "do": "check-plan", "text": ask.text })).await?))
 }
 
-/// Puts a plan live: it holds from now on, in place of the one of its name. Clients of open sessions are asked to come
+/// Puts a plan live: it replaces the plan of that name at once. Clients of open sessions are asked to come
 /// again; what was charged stays.
 #[utoipa::path(
     post, path = "/charge/plans", tag = "charge", request_body = ChargePlanLiveAsk,

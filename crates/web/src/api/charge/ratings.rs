@@ -207,7 +207,7 @@ async fn means(web: &Arc<Web>, who: &Who, told: &ChargeRatingAsk) -> Result<Char
         (Some(_), Some(_), _) => return Err(Problem::parameter("plan", "The text of a plan, or the name of one.")),
         (Some(text), None, None) => Some((text, 0)),
         (None, Some(name), Some(entry)) => former(web, name, entry).await?,
-        (_, None, Some(_)) => return Err(Problem::parameter("plan_entry", "A former text of which plan?")),
+        (_, None, Some(_)) => return Err(Problem::parameter("plan_entry", "'plan_entry' needs 'plan_name'.")),
         (None, _, None) => None,
     };
     Ok(ChargeRateAsk {
@@ -336,7 +336,7 @@ impl Row for ChargeRatedCall {
 
 /// The calls of one's rating that is done.
 fn outcome(web: &Web, who: &Who, id: &str) -> Result<Arc<Outcome>, Problem> {
-    let not_done = || Problem::new(Kind::Conflict, "It is not done.");
+    let not_done = || Problem::new(Kind::Conflict, "It is not finished.");
     web.ratings.find(id, who.id())?.state().1.ok_or_else(not_done)
 }
 

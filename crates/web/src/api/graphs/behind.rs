@@ -58,7 +58,7 @@ pub struct GraphBehindOrder {
     pub replace: Option<bool>,
 }
 
-/// Tells of all devices who is behind whom, as the map has it: alerts of devices behind a dead one are kept back.
+/// Sets the upstream devices of all devices from the map: alerts of devices behind a dead one are suppressed.
 #[utoipa::path(
     post, path = "/graphs/behind", tag = "graphs", request_body = GraphBehindOrder,
     responses((status = 204), (status = "4XX", body = schema::Problem))
@@ -70,7 +70,7 @@ pub async fn learn(
 ) -> Result<StatusCode, Problem> {
     who.need(Permission::GraphsManage)?;
     let from: Vec<String> = ask.from.iter().map(u32::to_string).collect();
-    let object = format!("who is behind whom, from {}", from.join(" "));
+    let object = format!("upstream devices, from {}", from.join(" "));
     let order = json!({ "do": "learn-behind", "from": ask.from, "replace": ask.replace });
     done(&web, &who, action::GRAPH_DEVICE, &object, order).await
 }
@@ -97,5 +97,5 @@ pub async fn set(
     who.need(Permission::GraphsManage)?;
     let id = number("device", &id)?;
     let order = json!({ "do": "set-behind", "device": id, "behind": ask.behind });
-    done(&web, &who, action::GRAPH_DEVICE, &format!("device {id}: who is on the way to it"), order).await
+    done(&web, &who, action::GRAPH_DEVICE, &format!("device {id}: upstream devices"), order).await
 }

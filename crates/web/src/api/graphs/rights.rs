@@ -195,7 +195,7 @@ pub async fn set_default(
     };
     let whose = whose(ask.role, ask.user)?;
     let object = format!(
-        "{}: {} is seen where no rule speaks",
+        "{}: default {}",
         named(&whose),
         match everything {
             Some(true) => "everything",
@@ -256,7 +256,7 @@ pub async fn preview(
     let question = json!({ "do": "rights", "scope": scope.as_ref().map(GraphScope::told) });
     let answer = asked(&web, move |graphing| told(graphing, &question)).await?;
     let read: Result<GraphRightsTold, _> = serde_json::from_value(answer);
-    let told = read.map_err(|error| Problem::failed(format!("an answer about graphs: {error}")))?;
+    let told = read.map_err(|error| Problem::failed(format!("unexpected reply from the graph poller: {error}")))?;
     let (whole, (of_user, of_role)) =
         (scope.is_none(), scope.map_or_else(Default::default, |scope| (scope.of_user, scope.of_role)));
     let mut levels = told.levels.into_iter();

@@ -49,7 +49,7 @@ enum Look<'a> {
 }
 
 impl Look<'_> {
-    /// A line for a shell: whoever calls chose the number, and who installs it the folder.
+    /// A line for a shell: the caller chose the number, and who installs it the folder.
     fn words(&self, data: &Path, path: &str) -> String {
         match self {
             Look::Ask(command, "") => format!("trunkline {command} --data {}", shell_path(data)),
