@@ -24,8 +24,10 @@ pub fn take(lane: &mut Lane, packet: &MediaPacket<'_>, outer: u32) {
         match part.body {
             Body::SenderReport { ssrc, sender, reports } => {
                 for at in lane.streams_of(ssrc, way.from, way.to, outer) {
-                    let tracked = lane.streams[at as usize].as_deref_mut();
-                    if let Some(tracked) = tracked.filter(|t| !t.sends_elsewhere(packet.at_ns, way.from)) {
+                    let Some(tracked) = lane.streams[at as usize].as_deref_mut() else { continue };
+                    let is_own = way.from.address == tracked.key.from.address
+                        || lane.directory.controls(&way.from, &tracked.key.from);
+                    if is_own || !tracked.is_silent(packet.at_ns) {
                         tracked.analyzer.rtcp_sender(packet.at_ns, &sender);
                         reports.for_each(|report| note(&mut tracked.received, &report));
                     }
@@ -95,11 +97,6 @@ impl Tracked {
             Place::Within => false,
             Place::Behind => self.is_silent(at_ns),
         }
-    }
-
-    /// It is silent, and its sender reports from another host.
-    fn sends_elsewhere(&self, at_ns: i64, sender: Endpoint) -> bool {
-        self.is_silent(at_ns) && sender.address != self.key.from.address
     }
 
     fn is_silent(&self, at_ns: i64) -> bool {

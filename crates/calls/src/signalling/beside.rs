@@ -51,19 +51,21 @@ impl Asides {
 
     /// Keeps what a message says; it replaces what that side said before on that hop, unless it says nothing.
     pub fn keep(&mut self, aside: Aside) {
+        let has_room = self.told.len() < BESIDE_PER_CALL_MAX;
         let same = |known: &&mut Aside| (known.tag, known.hosts, known.side) == (aside.tag, aside.hosts, aside.side);
         match self.told.iter_mut().find(same) {
             Some(known) if aside.said.is_some() => *known = aside,
-            None if self.told.len() < BESIDE_PER_CALL_MAX => self.told.push(aside),
+            None if has_room => self.told.push(aside),
             _ => {}
         }
     }
 
     /// The 2xx of the target with this tag came again.
     fn repeat(&mut self, tag: u64, answered_by: Endpoint) {
+        let has_room = self.repeated.len() < BESIDE_PER_CALL_MAX;
         match self.repeated.iter_mut().find(|(of, _)| *of == tag) {
             Some((_, known)) => known.repeats = known.repeats.saturating_add(1),
-            None if self.repeated.len() < BESIDE_PER_CALL_MAX => {
+            None if has_room => {
                 self.repeated.push((tag, Unacknowledged { answered_by, repeats: 1 }));
             }
             None => {}

@@ -114,7 +114,7 @@ pub struct Call {
     hangup: Hangup,
     /// It has announced something.
     pub announces: bool,
-    src: Endpoint,
+    pub(super) src: Endpoint,
     /// Messages that were not kept because there were too many.
     not_kept: u32,
     /// What is said of the last message that was kept.
