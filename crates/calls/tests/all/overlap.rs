@@ -4,7 +4,7 @@
 use crate::world::{self, read_files, world};
 use std::path::PathBuf;
 use trunkline_sim::{Preset, Settings};
-use trunkline_store::row::{Call, Rows, Stream};
+use trunkline_store::row::{Call, Registration, Rows, Stream, Verdict};
 
 /// A pcap file as its header and its records.
 fn records(file: &std::path::Path) -> (Vec<u8>, Vec<Vec<u8>>) {
@@ -37,7 +37,11 @@ fn told(rows: &Rows) -> Vec<String> {
     };
     let mut all: Vec<String> = rows.calls.iter().map(call).collect();
     all.extend(rows.streams.iter().map(|s| format!("{:?}", stream(s))));
-    all.extend(rows.registrations.iter().map(|r| format!("{r:?}")));
+    let registration = |r: &Registration| {
+        let verdict = r.verdict.clone().map(|v| Verdict { packets: Vec::new(), ..v });
+        format!("{:?}", Registration { verdict, ..r.clone() })
+    };
+    all.extend(rows.registrations.iter().map(registration));
     all.extend(rows.events.iter().map(|e| format!("{e:?}")));
     all.sort();
     all
@@ -97,5 +101,9 @@ fn a_program_that_keeps_no_nanoseconds_has_the_same_packets() {
     let (rows, summary) = read_files(&files, 1);
     assert_eq!(summary.copies, all.len() as u64);
     assert_eq!(rows.calls.len(), world::World::calls(&world).count());
-    assert!(rows.calls.iter().flat_map(|c| &c.streams).all(|s| s.duplicates == 0));
+    let sums = |rows: &Rows| {
+        let streams = || rows.calls.iter().flat_map(|c| &c.streams);
+        (streams().map(|s| s.packets).sum::<u64>(), streams().map(|s| s.duplicates).sum::<u64>())
+    };
+    assert_eq!(sums(&rows), sums(&read_files(&files[..1], 1).0));
 }

@@ -1,7 +1,7 @@
 //! RTCP about a source that goes on from or to another host with the same SSRC, after a re-INVITE or behind a
 //! translator (rtpengine#817, #1236, #1416): what a receiver counts in all is told about the part that it is of.
 
-use crate::tape::{Side, Tape, audio, end, kind, says, udp};
+use crate::tape::{Side, Tape, audio, end, kind, says};
 use trunkline_store::row::{Call, Stream};
 use trunkline_wire::Endpoint;
 
