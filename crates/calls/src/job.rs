@@ -1,5 +1,6 @@
 //! Reading captures: the thin shell that brings source, analysis and sink together.
 
+use crate::copies::FirstCopy;
 use crate::join::Names;
 use crate::pipeline::Pipeline;
 use crate::unread::Unread;
@@ -93,6 +94,10 @@ pub struct Summary {
     pub rtp_packets: u64,
     /// Packets that the capturing side said it lost.
     pub capture_lost: u64,
+    /// Packets that several files hold, which were analysed once.
+    pub copies: u64,
+    /// The first of them.
+    pub first_copy: Option<FirstCopy>,
     /// Where the capture's clock was set, or its parts are in the wrong order.
     pub leaps: Vec<Leap>,
     /// What was seen and is not analysed.
@@ -120,6 +125,13 @@ impl Summary {
         let mut files = vec![before, behind];
         files.dedup();
         files.into_iter().filter_map(|at| self.files.get(at as usize)).map(|file| file.path.as_str()).collect()
+    }
+
+    /// The file of the first packet that several files hold, and the other one that has it.
+    pub fn files_of_copy(&self) -> Option<[&str; 2]> {
+        let copy = self.first_copy?;
+        let path = |at: u32| self.files.get(at as usize).map(|file| file.path.as_str());
+        Some([path(copy.file)?, path(copy.other)?])
     }
 
     /// Whether a file was broken, the capture lost something, or a limit was hit: exit code 3.

@@ -4,7 +4,7 @@ use crate::clock::Timeline;
 use crate::job::Sink;
 use crate::lane::{Beside, Finished, LaneOutput, Shared};
 use crate::ledger::{Evidence, Losses, Tap, file_of_lane};
-use crate::limits::{ROWS_PER_HANDOVER, STREAMS_PER_CALL_MAX};
+use crate::limits::{LINGER_NS, ROWS_PER_HANDOVER, SECOND_NS, STREAMS_PER_CALL_MAX};
 use crate::media::Serial;
 use crate::seen::Seen;
 use crate::signalling::{Closed, Output};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use trunkline_capture::CaptureLoss;
 use trunkline_lane::DecodeCounters;
 use trunkline_lane::clock::{Kind, Leap};
-use trunkline_store::row::{Call, Direction, Loss, Rows, SharedStream, Stream};
+use trunkline_store::row::{Call, CallState, Direction, Hangup, Loss, Rows, SharedStream, Stream};
 use trunkline_wire::Address;
 
 /// All that a batch led to.
@@ -261,6 +261,9 @@ impl<'a> Joiner<'a> {
         for stream in &call.streams {
             call.last_ns = call.last_ns.max(stream.last_ns);
         }
+        if let Some(released) = facts.released {
+            end_with(call, released, ended_ns);
+        }
         call.files = files.iter().map(|f| self.names.name(*f)).collect();
         let at_end = ended_ns.is_some();
         let case = ledger::Case { facts, evidence: &evidence, files, deadline_ns: *deadline_ns, at_end };
@@ -289,6 +292,26 @@ impl<'a> Joiner<'a> {
             verdict::judge_media(&verdict::Case { call: &call, facts, evidence: &evidence, media_seen, tap: &tap })
         });
         call.verdict = verdict::first_of(judged, judged_whole);
+    }
+}
+
+/// Nothing goes on behind so long a silence.
+const GOES_ON_NS: i64 = 2 * SECOND_NS;
+/// Who hangs up one of several targets at once does so sooner.
+const RELEASED_NS: i64 = 3 * SECOND_NS;
+
+/// Of several targets that accepted, the one who took the call was hung up, and no BYE to the other was seen. If
+/// nothing was heard since, that was the end of the call.
+#[cold]
+fn end_with(call: &mut Call, (at_ns, hangup): (i64, Hangup), ended_ns: Option<i64>) {
+    let is_late = call.answer_ns.is_some_and(|answer_ns| at_ns.saturating_sub(answer_ns) >= RELEASED_NS);
+    let over_ns = at_ns.saturating_add(GOES_ON_NS);
+    let was_seen = ended_ns.is_none_or(|ended_ns| ended_ns >= over_ns);
+    let last_ns = call.streams.iter().map(|stream| stream.last_ns).max();
+    let is_over = last_ns.is_some_and(|last_ns| last_ns < over_ns);
+    let is_silent = call.ladder.messages.iter().all(|m| m.at_ns < over_ns.saturating_add(LINGER_NS));
+    if call.state == CallState::Answered && is_late && was_seen && is_over && is_silent {
+        (call.state, call.end_ns, call.hangup) = (CallState::Completed, Some(at_ns), hangup);
     }
 }
 

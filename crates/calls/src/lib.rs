@@ -5,10 +5,12 @@
 //! registrations and events of those and tells the lanes ([`media`]) what to expect; a [`lane`] follows RTP and RTCP;
 //! [`join`] brings both together, with the [`ledger`] of the capture, the watch over the [`tap`] and a [`verdict`].
 //! What is neither is named and counted ([`unread`]). Where the capture's [`clock`] was set, all of them see a time
-//! that goes on. None of these does I/O or reads a clock; [`pipeline`] and [`job`] drive them.
+//! that goes on; what several files hold alike is there once ([`copies`]). None of these does I/O or reads a clock;
+//! [`pipeline`] and [`job`] drive them.
 #![forbid(unsafe_code)]
 
 pub mod clock;
+pub mod copies;
 #[doc(hidden)]
 pub mod exercise;
 pub mod job;

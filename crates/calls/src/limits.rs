@@ -36,6 +36,9 @@ pub const INVITES_PER_CALL_MAX: usize = 32;
 /// called side, and a BYE of a further dialog for the end of the call.
 pub const DIALOGS_PER_CALL_MAX: usize = 16;
 
+/// Descriptions of audio kept of targets that accepted a call beside another one; further ones are not.
+pub const BESIDE_PER_CALL_MAX: usize = 16;
+
 /// Media sections of the offers of one call that are laid against answers; further ones are not.
 pub const OFFERS_PER_CALL_MAX: usize = 16;
 

@@ -5,6 +5,7 @@
 //! the other). A thread takes the step nearest to the end that is ready, so that one thread alone walks each batch
 //! through all steps while it is in the cache, and several keep each other fed. See docs/decisions/0010.
 
+use crate::copies::Copies;
 use crate::job::{FileSummary, Progress, Sink, Summary};
 use crate::join::{Joined, Joiner, Names};
 use crate::lane::{Lane, LaneOutput, MediaPacket};
@@ -81,6 +82,7 @@ enum Task {
 /// Where packets come from. `before` are jobs that see every packet before calls does, in order of capture.
 struct Reader<J> {
     files: FileReader,
+    copies: Copies,
     before: Option<J>,
 }
 
@@ -110,9 +112,11 @@ impl<'a, J: LaneJob + Send> Pipeline<'a, J> {
     ) -> Self {
         let threads = threads.max(1);
         progress.octets_total.store(source.octets_total(), Ordering::Relaxed);
+        // A job before may know what was there before, and tells it itself.
+        let copies = Copies::of(if before.is_some() { 1 } else { source.files().len() });
         Pipeline {
             threads,
-            reader: Mutex::new(Reader { files: FileReader::new(source), before }),
+            reader: Mutex::new(Reader { files: FileReader::new(source), copies, before }),
             transport: Mutex::new(Transport::default()),
             joiner: Mutex::new(Joiner::new(names, sink)),
             state: Mutex::new(State {
@@ -188,8 +192,9 @@ impl<'a, J: LaneJob + Send> Pipeline<'a, J> {
         let mut work = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
         let mut is_decoded = false;
         let slot = {
-            let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+            let reader = &mut *self.reader.lock().unwrap_or_else(PoisonError::into_inner);
             reader.files.fill(&mut work.read, self.progress.stop.load(Ordering::Relaxed));
+            reader.copies.take_out(&mut work.read.batch);
             if let Some(before) = &mut reader.before {
                 work.decode(self.threads, before);
                 is_decoded = true;
@@ -299,6 +304,7 @@ impl<'a, J: LaneJob + Send> Pipeline<'a, J> {
         let first = files.iter().filter_map(|f| f.first_ns).min();
         let last = files.iter().filter_map(|f| f.last_ns).max();
         let mut counters = reader.files.counters();
+        counters.extend(reader.copies.counters.list());
         counters.extend(joiner.counters.list());
         counters.extend(joiner.tap().list());
         counters.extend(transport.counters());
@@ -319,6 +325,8 @@ impl<'a, J: LaneJob + Send> Pipeline<'a, J> {
             streams: joiner.streams,
             rtp_packets: lanes.rtp,
             capture_lost: joiner.capture_lost,
+            copies: reader.copies.counters.copies,
+            first_copy: reader.copies.first,
             leaps,
             unread,
             counters,

@@ -54,6 +54,7 @@ mod timing;
 
 pub use events::EVENTS_MAX;
 pub use gaps::{GAPS_MAX, Gap, SETTLED_NS};
+pub use report::Place;
 pub use score::{SCORED_PACKETS_MIN, Scoring};
 pub use sequences::{DROPOUT_MAX, MISORDER_MAX, WINDOW};
 pub use sound::{PAUSE_NS, PAUSES_MAX, Sound};

@@ -137,6 +137,7 @@ pub const RULES: &[(&[&str], Of, Rule)] = &[
     (&["not-captured"], Of::Media, audio::lost_by_capture),
     (&["jitter"], Of::Media, audio::jitter),
     (&["late-audio"], Of::Media, talk::late_audio),
+    (&["missing-ack"], Of::Call, dialog::other_unacknowledged),
     (&["retransmission-storm"], Of::Call, setup::retransmission_storm),
     (&["early-hangup"], Of::Call, setup::early_hangup),
     (&["slow-setup"], Of::Call, setup::slow_setup),

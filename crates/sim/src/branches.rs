@@ -8,6 +8,9 @@ use crate::sip::{Extra, Method, Step};
 const MS: i64 = 1_000_000;
 /// RFC 3261 section 17.1.1.1.
 const T1: i64 = 500 * MS;
+const T2: i64 = 4_000 * MS;
+/// A 2xx that comes again so often is never acknowledged.
+const IGNORED_MIN: u8 = 4;
 /// The proxy's transactions with other targets are numbered from here on.
 const FIRST_BRANCH: u16 = 500;
 const PARTIES: [Party; 2] = [Party::Second, Party::Third];
@@ -16,8 +19,41 @@ const PARTIES: [Party; 2] = [Party::Second, Party::Third];
 #[derive(Default)]
 pub(crate) struct Branches {
     pending: Vec<(Step, Other)>,
-    accept: Vec<Step>,
+    accept: Vec<(Step, Other)>,
 }
+
+/// What the caller does with a second 2xx (RFC 3261 section 13.2.2.4).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Release {
+    /// It acknowledges it and hangs up.
+    AtOnce,
+    /// It hangs up and does not acknowledge it, as some do.
+    Unacknowledged,
+    /// It acknowledges it, and hangs up so long after it.
+    Later(i64),
+    /// It acknowledges it, and no BYE is ever seen.
+    Never,
+    /// It acknowledges it when it came again so often, or not at all.
+    Repeated(u8),
+}
+
+impl Release {
+    /// By what was drawn for the target; `talk_ns` is how long the call lasts.
+    fn of(other: &Other, talk_ns: i64) -> Release {
+        if let Fate::Repeats(times) = other.fate {
+            return Release::Repeated(times);
+        }
+        match other.after_ns / 1000 % 4 {
+            0 => Release::Unacknowledged,
+            1 => Release::Later((talk_ns / 3).min(other.after_ns * 3)),
+            2 if talk_ns > NEVER_NS => Release::Never,
+            _ => Release::AtOnce,
+        }
+    }
+}
+
+/// A call is longer than this whose caller is not seen to hang up a second target: by then it has chosen one.
+const NEVER_NS: i64 = 34_000 * MS;
 
 impl Branches {
     /// The INVITE of the caller goes to all targets; when the callee got it.
@@ -61,8 +97,8 @@ impl Branches {
                 if hunts {
                     scribe.now += other.ring_ns;
                     cancel(scribe, &invite, fork);
-                } else if other.fate == Fate::Accepts {
-                    self.accept.push(Step { fork, ..invite });
+                } else if matches!(other.fate, Fate::Accepts | Fate::Repeats(_)) {
+                    self.accept.push((Step { fork, ..invite }, other));
                 } else {
                     self.pending.push((Step { fork, ..invite }, other));
                 }
@@ -73,8 +109,9 @@ impl Branches {
         }
     }
 
-    /// The call is taken or given up: who still rings is cancelled, who accepted too late is hung up.
-    pub fn close(&mut self, scribe: &mut Scribe<'_>, answered: bool) {
+    /// The call is taken, for a talk of so long, or given up: who still rings is cancelled, who accepted too late is
+    /// hung up.
+    pub fn close(&mut self, scribe: &mut Scribe<'_>, talk_ns: Option<i64>) {
         let now = scribe.now;
         for (n, (invite, other)) in std::mem::take(&mut self.pending).into_iter().enumerate() {
             scribe.now = now + 2 * MS + n as i64 * 170_000;
@@ -83,9 +120,12 @@ impl Branches {
                 _ => cancel(scribe, &invite, invite.fork),
             }
         }
-        for invite in std::mem::take(&mut self.accept) {
+        for (invite, other) in std::mem::take(&mut self.accept) {
             scribe.now = now + 3 * MS;
-            if answered { accept(scribe, &invite) } else { cancel(scribe, &invite, invite.fork) }
+            match talk_ns {
+                Some(talk_ns) => accept(scribe, &invite, Release::of(&other, talk_ns)),
+                None => cancel(scribe, &invite, invite.fork),
+            }
         }
         scribe.now = now;
     }
@@ -128,11 +168,22 @@ fn acknowledge(scribe: &mut Scribe<'_>, invite: &Step, fork: u8) {
     scribe.far(Step { method: Method::Ack, fork, extra: Extra::OfFailure, ..*invite });
 }
 
-/// A second 2xx: the caller acknowledges it and hangs up.
-fn accept(scribe: &mut Scribe<'_>, invite: &Step) {
+/// A second 2xx, and what the caller does with it.
+fn accept(scribe: &mut Scribe<'_>, invite: &Step, release: Release) {
     let description = invite.extra.sdp().map_or(Extra::None, |sdp| Extra::Sdp(*sdp));
     let ok = Step { extra: description, ..*invite };
     scribe.answer_of_target(&ok, 200, invite.fork, true);
+    if let Release::Repeated(times) = release {
+        let mut distance = T1;
+        for _ in 0..times {
+            scribe.now += distance;
+            scribe.answer_of_target(&Step { repeats: true, ..ok }, 200, invite.fork, true);
+            distance = T2.min(2 * distance);
+        }
+        if times >= IGNORED_MIN {
+            return;
+        }
+    }
     let ask = |scribe: &mut Scribe<'_>, method, cseq| {
         scribe.turn(Party::Caller);
         let request = Step { method, cseq, relay: 0, branch: scribe.next_branch(), extra: Extra::None, ..*invite };
@@ -141,7 +192,14 @@ fn accept(scribe: &mut Scribe<'_>, invite: &Step) {
         scribe.far(request);
         request
     };
-    ask(scribe, Method::Ack, invite.cseq);
+    if release != Release::Unacknowledged {
+        ask(scribe, Method::Ack, invite.cseq);
+    }
+    match release {
+        Release::Never => return,
+        Release::Later(after_ns) => scribe.now += after_ns,
+        _ => {}
+    }
     let bye = ask(scribe, Method::Bye, invite.cseq + 1);
     scribe.now += 15 * MS;
     scribe.answer_of_target(&bye, 200, invite.fork, true);

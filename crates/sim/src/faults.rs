@@ -15,7 +15,7 @@
 //! | `jitter` | a queue that swells: mean above 30 ms | mean near 12 ms; discontinuous transmission |
 //! | `codec-mismatch` | a payload type that no SDP named | types that differ by direction; a change among those agreed |
 //! | `early-hangup` | BYE 0.5-2.5 s after the answer | BYE 4-10 s after it; cancelled while ringing |
-//! | `missing-ack` | 200 repeated for 32 s, no ACK, BYE by the callee | 200 repeated once, then ACK |
+//! | `missing-ack` | 200 repeated for 32 s, no ACK, BYE by the callee; the 200 of a second target, which the caller ignores | 200 repeated once, then ACK |
 //! | `retransmission-storm` | INVITE or BYE 11 times or more | INVITE twice |
 //! | `no-response` | INVITE 7 times and nothing came back; ICMP says that it does not arrive | INVITE twice, then answered |
 //! | `failure-4xx`, `-5xx`, `-6xx` | 403 404 484 488; 500 502 503 504; 603 604 606 | 480 486 487 401/407; 503 then another try that works; 600, 603 after ringing |
@@ -186,6 +186,7 @@ pub enum Variant {
     ToPrivateAddress,
     RelayStops,
     RelayDead,
+    SecondIgnored,
 }
 
 const fn fault(kind: Kind, variant: Variant) -> Planted {
@@ -197,7 +198,7 @@ const fn near(kind: Kind, variant: Variant) -> Planted {
 }
 
 /// Faults of calls, in the order in which they take turns.
-pub const FAULTS: [Planted; 48] = [
+pub const FAULTS: [Planted; 49] = [
     fault(Kind::OneWayAudio, Variant::NatPrivateSdp),
     fault(Kind::Loss, Variant::Random),
     fault(Kind::Failure4xx, Variant::Code(404)),
@@ -246,10 +247,11 @@ pub const FAULTS: [Planted; 48] = [
     fault(Kind::OneWayAudio, Variant::ToPrivateAddress),
     fault(Kind::OneWayAudio, Variant::RelayStops),
     fault(Kind::OneWayAudio, Variant::RelayDead),
+    fault(Kind::MissingAck, Variant::SecondIgnored),
 ];
 
 /// Near misses of calls, in the order in which they take turns.
-pub const NEAR_MISSES: [Planted; 38] = [
+pub const NEAR_MISSES: [Planted; 39] = [
     near(Kind::OneWayAudio, Variant::NatThatWorks),
     near(Kind::OneWayAudio, Variant::Hold),
     near(Kind::Loss, Variant::Light),
@@ -288,6 +290,7 @@ pub const NEAR_MISSES: [Planted; 38] = [
     near(Kind::NoResponse, Variant::JoinedMidCall),
     near(Kind::FaxLoss, Variant::Bursty),
     near(Kind::OneWayAudio, Variant::Unreachable),
+    near(Kind::MissingAck, Variant::SecondIgnored),
 ];
 
 /// Faults of registrations.

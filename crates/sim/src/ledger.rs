@@ -109,6 +109,11 @@ impl Ledger {
         }
     }
 
+    /// It was answered, and no BYE was seen.
+    pub fn is_open(&self) -> bool {
+        self.answer.is_some() && self.bye.is_none() && !self.joined
+    }
+
     /// State and code by the rules of DESIGN section 4.
     fn state(&self) -> (State, u16) {
         let code = self.final_response.map_or(0, |(_, status)| status);

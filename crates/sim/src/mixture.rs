@@ -37,8 +37,10 @@ pub(crate) enum Fate {
     Refuses(u16),
     /// It never says anything.
     Dead,
-    /// It accepts, too late: the caller hangs up at once (RFC 3261 section 13.2.2.4).
+    /// It accepts, too late: the caller hangs up (RFC 3261 section 13.2.2.4).
     Accepts,
+    /// It accepts, too late, and its 200 comes again so often: the caller takes no notice of it, or not at first.
+    Repeats(u8),
 }
 
 /// A target that does not take the call.

@@ -3,7 +3,7 @@
 use crate::codec::Codec;
 use crate::faults::{Kind, Planted, Variant};
 use crate::impair::{Impairment, Loss};
-use crate::mixture::{self, Mixture, Relay};
+use crate::mixture::{self, Fate, Mixture, Other, Relay};
 use crate::passage::{Failure, Passage, Stopped};
 use crate::random::Random;
 use crate::scene::{Cast, Party};
@@ -313,6 +313,12 @@ impl Plot {
             (Kind::MissingAck, Variant::NoAck) => {
                 (self.ack, self.hangup, self.talk_ns) = (false, Party::Callee, 32_000_000_000);
                 self.repeats[1] = 10;
+            }
+            (Kind::MissingAck, Variant::SecondIgnored) => {
+                let fate = Fate::Repeats(if planted.near_miss { 1 } else { 10 });
+                self.talk_ns = self.talk_ns.max(40_000_000_000);
+                self.cast.proxied = true;
+                self.mixture.others = vec![Other { fate, after_ns: 400_000_000, ring_ns: 0 }];
             }
             (Kind::MissingAck, _) => self.repeats[1] = 1,
             (Kind::RetransmissionStorm, Variant::Bye) => self.repeats[2] = 10,

@@ -180,6 +180,15 @@ impl Scene {
         }
     }
 
+    /// The callee is one of these, with its ports, if one fits.
+    pub fn take_over(&mut self, left: &mut Vec<Host>) {
+        let caller = self.hosts[0].seen.address;
+        let fits = |host: &Host| host.seen.address != caller && host.seen.address.is_v4() == caller.is_v4();
+        if let Some(at) = left.iter().position(fits) {
+            self.hosts[Party::Callee as usize] = left.remove(at);
+        }
+    }
+
     /// The relay passes media on.
     pub fn anchor(&mut self, number: u64) {
         let ipv6 = !self.hosts[0].seen.address.is_v4();

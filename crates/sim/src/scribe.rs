@@ -157,7 +157,7 @@ impl<'a> Scribe<'a> {
     /// What a target says to a request that the proxy sent it, and whether the proxy passes it on.
     pub fn answer_of_target(&mut self, request: &Step, status: u16, fork: u8, passed_on: bool) {
         let extra = if status == 200 && request.method == Method::Invite { request.extra } else { Extra::None };
-        let step = Step { from: request.to, to: Party::Proxy, status, fork, extra, repeats: false, ..*request };
+        let step = Step { from: request.to, to: Party::Proxy, status, fork, extra, ..*request };
         self.steps.push(Step { at_ns: self.now, hop: 1, ..step });
         if passed_on {
             self.now += self.random.between(200_000, 900_000);

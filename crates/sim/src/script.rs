@@ -124,7 +124,7 @@ impl Story<'_> {
                     self.ring(&invite);
                     self.scribe.wait(self.plot.ring_ns);
                 }
-                self.branches.close(&mut self.scribe, false);
+                self.branches.close(&mut self.scribe, None);
                 self.scribe.wait(if self.plot.mixture.others.is_empty() { 0 } else { 30 * MS });
                 self.reject(&invite, status, Extra::None);
                 self.stop_early_media();
@@ -263,7 +263,7 @@ impl Story<'_> {
         self.scribe.send(cancel);
         self.scribe.fork = 1;
         self.scribe.respond(&cancel, 200, Extra::None);
-        self.branches.close(&mut self.scribe, false);
+        self.branches.close(&mut self.scribe, None);
         self.scribe.fork = 1 + u8::from(self.plot.forked);
         self.reject(invite, 487, Extra::None);
         self.stop_early_media();
@@ -284,7 +284,7 @@ impl Story<'_> {
         let ok = self.scribe.respond(invite, 200, sdp);
         let answer_ns = self.scribe.now;
         self.media.answer_ns = Some(answer_ns);
-        self.branches.close(&mut self.scribe, true);
+        self.branches.close(&mut self.scribe, Some(self.plot.talk_ns));
         let last = self.repeat(&ok, self.plot.repeats[1], None);
         if self.plot.ack {
             // An ACK that was lost is sent again when the 200 comes again.

@@ -11,7 +11,7 @@ use crate::passage::{self, ALLOCATES_NS, Passage};
 use crate::plot::Plot;
 use crate::random::Random;
 use crate::rtcp::Report;
-use crate::scene::{Cast, Party, Scene};
+use crate::scene::{Cast, Host, Party, Scene};
 use crate::script;
 use crate::settings::Settings;
 use crate::spec::Spec;
@@ -37,10 +37,20 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// The `number`th call, from `at_ns` on.
-    pub fn call(s: &Settings, number: u64, planted: Option<Planted>, at_ns: i64, random: &mut Random) -> Self {
+    /// The `number`th call, from `at_ns` on; `left` are callees of calls whose BYE was not seen and whose media is
+    /// over, whose ports are in use again.
+    pub fn call(
+        s: &Settings,
+        (number, planted): (u64, Option<Planted>),
+        at_ns: i64,
+        left: &mut Vec<Host>,
+        random: &mut Random,
+    ) -> Self {
         let plot = Plot::draw(s, planted, random);
         let mut scene = Scene::draw(s, number, plot.cast, random);
+        if plot.passage == Passage::Direct && !plot.mixture.anchored && !plot.joined && !plot.mixture.end_only {
+            scene.take_over(left);
+        }
         direct(&mut scene, &plot);
         if plot.mixture.anchored {
             scene.anchor(number);
@@ -78,6 +88,15 @@ impl Session {
         let (streams, faxes, ledger, legs) = (Vec::new(), Vec::new(), Ledger::default(), Vec::new());
         let (errand, line) = (Some(errand), Line::default());
         Session { scene, signalling, streams, line, faxes, ledger, legs, planted, errand, live: 0 }
+    }
+
+    /// The callee of a call that is over and whose BYE nobody saw, if its media went there itself.
+    pub fn leaves(&self) -> Option<&Host> {
+        let scene = &self.scene;
+        let is_direct = scene.anchors.is_none() && scene.turn.is_none() && scene.opener.is_none() && !scene.keyed;
+        let callee = scene.host(Party::Callee);
+        let is_plain = callee.media_seen == callee.media_told && self.planted.is_none();
+        (is_direct && is_plain && self.ledger.is_open() && !self.streams.is_empty()).then_some(callee)
     }
 
     /// The next packet of the signalling; when the one after it passes.

@@ -4,6 +4,7 @@ use crate::codec::Bank;
 use crate::errand::Errand;
 use crate::planting::Planting;
 use crate::random::Random;
+use crate::scene::Host;
 use crate::session::Session;
 use crate::settings::Settings;
 use crate::tap::Watching;
@@ -37,6 +38,9 @@ struct Entry {
     part: u32,
 }
 
+/// Ports that wait to be used again; further ones are not.
+const LEFT_MAX: usize = 16;
+
 /// In the place of a session: the next call arrives.
 const ARRIVAL: u32 = u32::MAX;
 
@@ -56,6 +60,8 @@ pub struct World {
     calls_going_on: u64,
     /// A call waits for another to end.
     waiting: bool,
+    /// Callees of calls whose BYE was not seen and whose media is over: their ports are in use again.
+    left: Vec<Host>,
     first_ns: Option<i64>,
     last_ns: i64,
     totals: Totals,
@@ -83,6 +89,7 @@ impl World {
             errands_begun: 0,
             calls_going_on: 0,
             waiting: false,
+            left: Vec::new(),
             first_ns: None,
             last_ns: settings.start_ns,
             totals: Totals::default(),
@@ -187,7 +194,7 @@ impl World {
         self.totals.concurrent_max = self.totals.concurrent_max.max(self.calls_going_on);
         let mut random = Random::of(self.settings.seed, number);
         let planted = self.planting.call(&mut random);
-        let session = Session::call(&self.settings, number, planted, at_ns, &mut random);
+        let session = Session::call(&self.settings, (number, planted), at_ns, &mut self.left, &mut random);
         self.admit(session);
     }
 
@@ -230,6 +237,9 @@ impl World {
             self.free.push(index);
             self.tell(&session);
             if session.errand.is_none() {
+                if let Some(host) = session.leaves().filter(|_| self.left.len() < LEFT_MAX) {
+                    self.left.push(host.clone());
+                }
                 self.calls_going_on -= 1;
                 if self.waiting {
                     self.waiting = false;

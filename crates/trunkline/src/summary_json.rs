@@ -22,6 +22,13 @@ pub fn write(out: &mut String, summary: &Summary, selection: &Selection, (stoppe
         counters.int(counter.name, Some(counter.value));
     }
     counters.end();
+    o.int("copies", Some(summary.copies));
+    if let Some((first, files)) = summary.first_copy.zip(summary.files_of_copy()) {
+        let mut copy = o.object("first_copy");
+        copy.time("at", Some(first.at_ns)).int("packet", Some(first.number));
+        copy.list("files", &files, |out, path| json::push_text(out, path));
+        copy.end();
+    }
     o.int("clock_steps", Some(summary.clock_steps()));
     o.list("clock", &summary.leaps, |out, one| leap(out, one, &summary.files_of(one)));
     let seen: Vec<_> = summary.unread.seen().collect();

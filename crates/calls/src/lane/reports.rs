@@ -1,8 +1,10 @@
 //! RTCP: sender, receiver and extended reports laid against the streams they speak of (RFC 3550 section 6.4, RFC 3611).
 
-use super::{Lane, MediaPacket};
+use super::{Lane, MediaPacket, Tracked};
 use crate::ledger::RECEIVED_MAX;
 pub use crate::ledger::Received;
+use crate::limits::PAUSE_NS;
+use crate::stream::Place;
 use smallvec::SmallVec;
 use trunkline_wire::Endpoint;
 use trunkline_wire::rtcp::{Body, ExtendedBlock, Packets, ReportBlock, VoipMetrics};
@@ -22,7 +24,10 @@ pub fn take(lane: &mut Lane, packet: &MediaPacket<'_>, outer: u32) {
         match part.body {
             Body::SenderReport { ssrc, sender, reports } => {
                 for at in lane.streams_of(ssrc, way.from, way.to, outer) {
-                    if let Some(tracked) = lane.streams[at as usize].as_deref_mut() {
+                    let Some(tracked) = lane.streams[at as usize].as_deref_mut() else { continue };
+                    let is_own = way.from.address == tracked.key.from.address
+                        || lane.directory.controls(&way.from, &tracked.key.from);
+                    if is_own || !tracked.is_silent(packet.at_ns) {
                         tracked.analyzer.rtcp_sender(packet.at_ns, &sender);
                         reports.for_each(|report| note(&mut tracked.received, &report));
                     }
@@ -47,7 +52,8 @@ pub fn take(lane: &mut Lane, packet: &MediaPacket<'_>, outer: u32) {
 /// What one end received, told to the other one: the stream went the other way.
 fn receiver(lane: &mut Lane, at_ns: i64, report: &ReportBlock, way: Way) {
     for at in lane.streams_of(report.ssrc, way.to, way.from, way.outer) {
-        if let Some(tracked) = lane.streams[at as usize].as_deref_mut() {
+        let tracked = lane.streams[at as usize].as_deref_mut();
+        if let Some(tracked) = tracked.filter(|t| !t.is_about_another(at_ns, report)) {
             tracked.analyzer.rtcp_report(at_ns, report);
         }
     }
@@ -77,6 +83,25 @@ fn note(received: &mut SmallVec<[Received; 1]>, report: &ReportBlock) {
 /// Whether RTCP of an endpoint belongs to its RTP: the next port (RFC 3550 section 11) or the same one (RFC 5761).
 fn belongs(rtcp: Endpoint, rtp: Endpoint) -> bool {
     rtcp.address == rtp.address && (rtcp.port == rtp.port || rtcp.port == rtp.port.wrapping_add(1))
+}
+
+/// A source that goes on from or to another host (a re-INVITE, a translator) keeps its SSRC and counts on: what is told
+/// of it from then on is about the stream there. The lanes of the two need not be the same, so that each stream decides
+/// for itself.
+impl Tracked {
+    /// What the receiver has last came before the stream began, or comes since it is silent.
+    fn is_about_another(&self, at_ns: i64, report: &ReportBlock) -> bool {
+        match self.analyzer.place_of(report.highest_sequence as u16) {
+            _ if report.highest_sequence == 0 => false,
+            Place::Before => true,
+            Place::Within => false,
+            Place::Behind => self.is_silent(at_ns),
+        }
+    }
+
+    fn is_silent(&self, at_ns: i64) -> bool {
+        at_ns.saturating_sub(self.last_ns) > PAUSE_NS
+    }
 }
 
 impl Lane {

@@ -1,6 +1,7 @@
 //! One call: what its messages told so far.
 
 use super::beginning::Beginning;
+use super::beside::Asides;
 use super::dialogs::{Dialogs, Numbered};
 use super::facts::Facts;
 use super::identity::Numbers;
@@ -11,7 +12,7 @@ use super::servers::is_media_server;
 use super::talk::Talk;
 use super::told::Told;
 use super::up::CallUp;
-use super::{Closed, Incoming, REMARK_SEPARATOR, push_lossy, usual};
+use super::{Closed, Incoming, push_lossy, usual};
 use crate::limits::{
     ANSWERED_SILENCE_NS, COPY_NS, HOSTS_PER_CALL_MAX, LINGER_NS, MESSAGES_PER_CALL_MAX, SETTLED_NS, SETUP_SILENCE_NS,
     TEXTS_PER_CALL_MAX,
@@ -19,10 +20,11 @@ use crate::limits::{
 use crate::media::Serial;
 use smallvec::SmallVec;
 use trunkline_kit::Id;
-use trunkline_store::row::{self, CallState, Direction, Hangup, Ladder};
+use trunkline_store::row::{self, CallState, Direction, Hangup};
 use trunkline_wire::Endpoint;
 use trunkline_wire::sip::{Header, Message, Method, StartLine};
 
+mod ladder;
 mod messages;
 mod warm;
 
@@ -80,6 +82,8 @@ pub struct Call {
     names: Names,
     /// Numbers beside those of From and To.
     numbers: Numbers,
+    /// What is kept of targets that accepted beside the one who takes the call.
+    pub(super) asides: Asides,
     start_ns: i64,
     dst: Endpoint,
     /// Its identifier.
@@ -110,7 +114,7 @@ pub struct Call {
     hangup: Hangup,
     /// It has announced something.
     pub announces: bool,
-    src: Endpoint,
+    pub(super) src: Endpoint,
     /// Messages that were not kept because there were too many.
     not_kept: u32,
     /// What is said of the last message that was kept.
@@ -127,7 +131,7 @@ pub struct Call {
     /// Texts of the messages.
     texts: String,
     /// Hash of hop, transaction and tags per message: equal hashes are retransmissions.
-    prints: SmallVec<[u32; 8]>,
+    pub(super) prints: SmallVec<[u32; 8]>,
     files: SmallVec<[u32; 2]>,
     /// The hosts of its messages.
     pub(super) hosts: SmallVec<[Endpoint; 4]>,
@@ -215,6 +219,7 @@ impl Call {
             invites,
             dialogs,
             reinvites,
+            asides,
             negotiation,
             talk,
             numbers,
@@ -225,6 +230,7 @@ impl Call {
         invites.clear();
         dialogs.clear();
         reinvites.clear();
+        asides.clear();
         messages.clear();
         texts.clear();
         hosts.clear();
@@ -317,8 +323,9 @@ impl Call {
                 }
             }
             Method::Ack => {
-                self.facts.acknowledged(told.cseq);
-                self.dialogs.acknowledge(told.tags);
+                if self.dialogs.acknowledge(told.tags) {
+                    self.facts.acknowledged(told.cseq);
+                }
                 if !self.is_accepted() {
                     if self.shows_answer(told) {
                         (self.beginning.answer_unseen, self.answer_ns) = (true, Some(from.at_ns));
@@ -327,7 +334,7 @@ impl Call {
                 }
             }
             Method::Cancel => self.invites.cancel(told.transaction, from.at_ns),
-            Method::Bye if self.bye_ns.is_none() && self.dialogs.end(told.tags, from.at_ns) => {
+            Method::Bye if self.bye_ns.is_none() && self.is_ended(told, from.at_ns) => {
                 self.bye_ns = Some(from.at_ns);
                 self.beginning.answer_unseen |= self.shows_answer(told);
                 if !self.is_accepted() {
@@ -350,6 +357,10 @@ impl Call {
     }
 
     fn response(&mut self, from: &Incoming<'_>, status: u16, told: &Told<'_>, again: bool) {
+        let accepts = told.method == Method::Invite && (200..300).contains(&status);
+        if accepts && self.dialogs.are_several() && self.accepts_beside(from, told, again) {
+            return;
+        }
         self.facts.answered(status, told.method, told.cseq, again);
         // A challenge to the BYE is no end yet.
         let ends = told.method == Method::Bye && status >= 200 && !matches!(status, 401 | 407);
@@ -362,8 +373,8 @@ impl Call {
         if matches!(status, 180 | 183) && self.ringing_ns.is_none() {
             self.ringing_ns = Some(at_ns);
         }
-        if (200..300).contains(&status) {
-            self.dialogs.confirm(told.tags, at_ns);
+        if accepts {
+            self.dialogs.confirm(told.tags, at_ns, false);
             // What answers an INVITE within the dialog of a joined call says nothing of its own answer.
             if self.accepted == 0 && !(self.beginning.joined && self.is_of_reinvite(told)) {
                 (self.accepted, self.reason, self.answer_ns) = (status, reason, Some(at_ns));
@@ -534,6 +545,9 @@ impl Call {
         let Beginning { joined, sides_known, answer_unseen, .. } = self.beginning;
         self.facts.one_direction = answer_unseen && !joined && self.is_one_sided();
         self.facts.answer_unseen = answer_unseen && !joined && self.accepted == 0;
+        if self.dialogs.are_several() {
+            self.note_unacknowledged();
+        }
         (self.facts.joined, self.facts.sides_known) = (joined, sides_known || !joined);
         self.facts.servers[0] = is_media_server(self.names.get(5).as_bytes());
         let has_hangup = state == CallState::Completed || joined && sides_known;
@@ -563,36 +577,5 @@ impl Call {
         };
         let (facts, files) = (core::mem::take(&mut self.facts), core::mem::take(&mut self.files));
         Box::new(Closed { serial: self.serial, deadline_ns: self.deadline_ns, call, facts, files })
-    }
-
-    /// Its ladder. What is as large as usual is copied and its memory kept, what is larger is given away.
-    fn take_ladder(&mut self) -> Ladder {
-        let messages = self.messages.take();
-        let large = self.texts.len() > TEXTS_USUAL;
-        let texts = if large { core::mem::take(&mut self.texts) } else { self.texts.as_str().to_owned() };
-        if self.names.text.len() > NAMES_USUAL {
-            self.names = Names::default();
-        }
-        if self.prints.spilled() {
-            self.prints = SmallVec::new();
-        }
-        if self.announced.spilled() {
-            self.announced = SmallVec::new();
-        }
-        self.invites.shrink();
-        self.negotiation.shrink();
-        self.talk.shrink();
-        Ladder { hosts: self.hosts.to_vec(), messages, texts, not_kept: self.not_kept }
-    }
-
-    /// The text of a reason phrase. One that has the separator in it ends there.
-    fn phrase(&self, reason: Reason) -> &str {
-        let (start, octets) = reason.text();
-        let (begin, octets) = (start as usize, usize::from(octets));
-        let all = self.texts.get(begin..begin + octets).unwrap_or_default();
-        match all.get(..usize::from(reason.phrase())) {
-            Some(phrase) if phrase.is_ascii() => phrase,
-            _ => all.split(REMARK_SEPARATOR).next().unwrap_or_default(),
-        }
     }
 }

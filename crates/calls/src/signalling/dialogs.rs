@@ -9,6 +9,9 @@ use smallvec::SmallVec;
 
 /// Who accepted waits so long for the ACK (64 * T1, RFC 3261 section 13.3.1.4).
 const ACK_AWAITED_NS: i64 = 32_000_000_000;
+/// A caller that does not want each of several answers hangs up the others in this time: no further one comes later
+/// (64 * T1 from the first on, RFC 3261 section 13.2.2.4).
+const CHOSEN_NS: i64 = 32_000_000_000;
 
 /// Hashes of the tags of From and To; 0 where there is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +30,7 @@ impl Tags {
 }
 
 /// A dialog that a 2xx to INVITE confirmed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Confirmed {
     /// Its tags, the calling side's first.
     tags: Tags,
@@ -35,6 +38,19 @@ struct Confirmed {
     since_ns: i64,
     acknowledged: bool,
     ended: bool,
+    /// With another target than the one who takes the call (RFC 3261 section 13.2.2.4).
+    beside: bool,
+}
+
+/// What a BYE ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The call.
+    Call,
+    /// A dialog beside another one that goes on.
+    Dialog,
+    /// The dialog of who took the call: the call goes on in that of another target, which has this tag.
+    Moved(u64),
 }
 
 /// The dialogs of one call.
@@ -81,9 +97,10 @@ impl Dialogs {
         }
     }
 
-    /// Whether no other dialog than this was confirmed before.
-    pub fn are_first(&self, tags: Tags) -> bool {
-        self.confirmed.first().is_none_or(|dialog| dialog.tags == tags)
+    /// Whether another dialog than this was confirmed first. Of calls with one dialog nothing more is asked.
+    #[inline]
+    pub fn have_other(&self, tags: Tags) -> bool {
+        self.confirmed.first().is_some_and(|dialog| !dialog.is(tags))
     }
 
     /// Whether several dialogs were confirmed: then it matters which one an ACK is of.
@@ -91,35 +108,67 @@ impl Dialogs {
         self.confirmed.len() > 1
     }
 
-    /// A 2xx to INVITE came in this dialog.
-    pub fn confirm(&mut self, tags: Tags, at_ns: i64) {
+    /// Whether the dialog with these tags is one with another target than the one who takes the call; none if it is not
+    /// known.
+    pub fn beside(&self, tags: Tags) -> Option<bool> {
+        self.confirmed.iter().find(|d| d.is(tags)).map(|d| d.beside)
+    }
+
+    /// A 2xx to INVITE came in this dialog, `beside` that of the target who takes the call.
+    pub fn confirm(&mut self, tags: Tags, at_ns: i64, beside: bool) {
         // Either side may ask again in a dialog that is there.
         let known = self.confirmed.iter().any(|d| d.is(tags));
         if !known && self.confirmed.len() < DIALOGS_PER_CALL_MAX {
-            self.confirmed.push(Confirmed { tags, since_ns: at_ns, acknowledged: false, ended: false });
+            self.confirmed.push(Confirmed { tags, since_ns: at_ns, beside, ..Confirmed::default() });
         }
     }
 
-    /// An ACK came; its tags are asked for only where there are several dialogs.
-    pub fn acknowledge(&mut self, tags: Tags) {
+    /// Whether the same caller has a dialog that was confirmed.
+    pub fn have_leg(&self, tags: Tags) -> bool {
+        self.confirmed.iter().any(|d| d.tags.from == tags.from)
+    }
+
+    /// Whether the dialog with this tag is one beside that of the call, and was never acknowledged.
+    pub fn is_ignored(&self, tag: u64) -> bool {
+        self.confirmed.iter().any(|d| d.tags.to == tag && d.beside && !d.acknowledged)
+    }
+
+    /// An ACK came; its tags are asked for only where there are several dialogs. Whether it is of the one who takes the
+    /// call.
+    pub fn acknowledge(&mut self, tags: Tags) -> bool {
         let one = self.confirmed.len() == 1;
+        let mut of_call = true;
         for dialog in self.confirmed.iter_mut().filter(|d| one || d.tags == tags) {
             dialog.acknowledged = true;
+            of_call = !dialog.beside;
         }
+        of_call
     }
 
-    /// A BYE came with these tags, which are asked for only where there are several dialogs: whether the call is over.
-    /// It is not while the same caller has another dialog that goes on: of two targets that both accept, one is hung up
-    /// at once, perhaps before the other's ACK (RFC 3261 section 13.2.2.4).
-    pub fn end(&mut self, tags: Tags, at_ns: i64) -> bool {
+    /// A BYE came with these tags, which are asked for only where there are several dialogs: what it ends. The call
+    /// goes on while the same caller has another dialog that does: of two targets that both accept, one is hung up at
+    /// once, perhaps before the other's ACK (RFC 3261 section 13.2.2.4). Who hangs up the one who took the call later
+    /// than that means the call, though the other's BYE was not seen.
+    pub fn end(&mut self, tags: Tags, at_ns: i64) -> Ended {
         if let [dialog] = self.confirmed.as_mut_slice() {
             dialog.ended = true;
-            return true;
+            return Ended::Call;
         }
-        let Some(at) = self.confirmed.iter().position(|d| d.is(tags)) else { return true };
+        let Some(at) = self.confirmed.iter().position(|d| d.is(tags)) else { return Ended::Call };
         self.confirmed[at].ended = true;
-        let leg = self.confirmed[at].tags.from;
-        !self.confirmed.iter().any(|d| d.tags.from == leg && d.goes_on(at_ns))
+        let Confirmed { tags: Tags { from: leg, .. }, beside, acknowledged, .. } = self.confirmed[at];
+        let goes_on = |d: &&mut Confirmed| d.tags.from == leg && d.goes_on(at_ns);
+        let Some(other) = self.confirmed.iter_mut().filter(goes_on).min_by_key(|d| d.beside) else {
+            return Ended::Call;
+        };
+        if beside || !other.beside {
+            return Ended::Dialog;
+        }
+        if acknowledged && at_ns.saturating_sub(other.since_ns) >= CHOSEN_NS {
+            return Ended::Call;
+        }
+        other.beside = false;
+        Ended::Moved(other.tags.to)
     }
 }
 
@@ -164,25 +213,51 @@ mod tests {
     fn a_dialog_is_one_whichever_side_asks_in_it() {
         let (ours, theirs) = (Tags { from: 1, to: 2 }, Tags { from: 2, to: 1 });
         let mut dialogs = Dialogs::default();
-        dialogs.confirm(ours, 0);
-        dialogs.confirm(theirs, SECOND_NS);
+        dialogs.confirm(ours, 0, false);
+        dialogs.confirm(theirs, SECOND_NS, false);
         assert!(!dialogs.are_several());
-        dialogs.acknowledge(Tags::default());
-        assert!(dialogs.end(theirs, 2 * SECOND_NS));
+        assert!(dialogs.acknowledge(Tags::default()));
+        assert_eq!(dialogs.end(theirs, 2 * SECOND_NS), Ended::Call);
     }
 
     #[test]
     fn a_target_that_accepts_too_late_does_not_end_the_call_before_its_ack() {
         let [first, second] = [2, 3].map(|to| Tags { from: 1, to });
-        for (bye_s, ends) in [(1, false), (31, false), (40, true)] {
+        for (bye_s, ends) in [(1, Ended::Dialog), (31, Ended::Dialog), (40, Ended::Call)] {
             let mut dialogs = Dialogs::default();
-            dialogs.confirm(first, 0);
-            dialogs.confirm(second, SECOND_NS / 10);
-            dialogs.acknowledge(second);
+            dialogs.confirm(first, 0, false);
+            dialogs.confirm(second, SECOND_NS / 10, true);
+            assert!(!dialogs.acknowledge(second));
             assert_eq!(dialogs.end(second, bye_s * SECOND_NS), ends, "BYE after {bye_s} s");
             // The ACK of the first one was lost and came late; its own BYE is the end.
-            dialogs.acknowledge(first);
-            assert!(dialogs.end(first, 60 * SECOND_NS));
+            assert!(dialogs.acknowledge(first));
+            assert_eq!(dialogs.end(first, 60 * SECOND_NS), Ended::Call);
         }
+    }
+
+    #[test]
+    fn who_took_the_call_may_be_the_one_who_is_hung_up_at_once() {
+        let [first, second] = [2, 3].map(|to| Tags { from: 1, to });
+        for (bye_s, ended) in [(1, Ended::Moved(3)), (31, Ended::Moved(3)), (33, Ended::Call)] {
+            let mut dialogs = Dialogs::default();
+            dialogs.confirm(first, 0, false);
+            dialogs.confirm(second, SECOND_NS / 10, true);
+            dialogs.acknowledge(first);
+            dialogs.acknowledge(second);
+            assert_eq!(dialogs.end(first, bye_s * SECOND_NS), ended, "BYE after {bye_s} s");
+            assert_eq!(dialogs.end(second, 60 * SECOND_NS), Ended::Call);
+        }
+    }
+
+    #[test]
+    fn a_target_that_nobody_acknowledges_gives_up_and_ends_nothing() {
+        let [first, second] = [2, 3].map(|to| Tags { from: 1, to });
+        let mut dialogs = Dialogs::default();
+        dialogs.confirm(first, 0, false);
+        dialogs.confirm(second, SECOND_NS, true);
+        dialogs.acknowledge(first);
+        assert_eq!(dialogs.end(second.turned(), 33 * SECOND_NS), Ended::Dialog);
+        assert!(dialogs.is_ignored(second.to) && !dialogs.is_ignored(first.to));
+        assert_eq!(dialogs.end(first, 90 * SECOND_NS), Ended::Call);
     }
 }

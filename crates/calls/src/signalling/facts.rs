@@ -2,6 +2,7 @@
 
 use super::troubles::{Credentials, Troubles};
 use smallvec::SmallVec;
+use trunkline_store::row::Hangup;
 use trunkline_wire::sdp::Setup;
 use trunkline_wire::sip::Method;
 use trunkline_wire::{Address, Endpoint};
@@ -115,6 +116,9 @@ pub struct Facts {
     pub acks: u32,
     /// What became of credentials in INVITE.
     pub credentials: Credentials,
+    /// Of several targets that accepted, the one who took the call was hung up first, and its BYE may be that of the
+    /// call: when, nanoseconds since 1970, and by whom.
+    pub released: Option<(i64, Hangup)>,
     /// The last INVITE within the dialog offers fax.
     pub offers_fax: bool,
     /// What else went wrong; none in nearly all calls.

@@ -4,6 +4,7 @@
 //! was cut into batches, so that the same packets give the same rows.
 
 mod beginning;
+mod beside;
 mod call;
 mod deadlines;
 mod dialogs;
@@ -25,6 +26,7 @@ mod up;
 mod usual;
 mod warm;
 
+pub use beside::Unacknowledged;
 pub use facts::{Change, Facts, PartyMedia, Said};
 pub use remark::REMARK_SEPARATOR;
 pub use transaction::Registering;
@@ -409,7 +411,10 @@ impl Signalling {
         let Some(call) = slot.call.as_deref_mut() else { return };
         call.note_caller(told);
         self.counters.calls += u64::from(call.finds_beginning(told));
-        call.note_troubles(message, told);
+        let beside = call.is_beside(from, told);
+        if !beside {
+            call.note_troubles(message, told);
+        }
         call.note_bare(told);
         if told.begins {
             call.note_numbers(message);
@@ -422,13 +427,13 @@ impl Signalling {
             self.counters.sdp += 1;
             let sender = call.sender(told);
             let role = call.role(told);
-            let tag = if told.method == Method::Invite && told.status() > 0 { told.tags.to } else { 0 };
+            let tag = if told.method == Method::Invite && told.status() > 0 || beside { told.tags.to } else { 0 };
             let (outline, counters) = (told.outline, &mut self.counters);
-            let news = offer::Offer { from, body, outline, sender, role, tag, counters };
+            let news = offer::Offer { from, body, outline, sender, role, tag, beside, counters };
             news.announce(call, &mut self.payload_maps, &mut self.remark, &mut self.output.notices);
             remark.text = None;
         } else if told.method == Method::Invite && (200..300).contains(&told.status()) {
-            call.accept_early(from, told);
+            call.accept_early(from, told, beside);
         }
         let before = call.until_ns();
         let again = call.message(from, told, &remark, remark.text.unwrap_or(&self.remark));

@@ -1,7 +1,6 @@
 //! Offers of a call, laid against their answers (RFC 3264): which codecs each side may send, and which audio section of
 //! several is used.
 
-use super::Incoming;
 use super::call::Call;
 use super::dialogs::Numbered;
 use super::offer::{Audio, PayloadMaps, Role};
@@ -112,16 +111,6 @@ impl Negotiation {
 }
 
 impl Call {
-    /// A 2xx without a description: what was agreed before in its dialog holds.
-    pub fn accept_early(&mut self, from: &Incoming<'_>, told: &Told<'_>) {
-        // Another target that accepts as well, too late, changes nothing.
-        if self.dialogs.are_first(told.tags) {
-            let hosts = (from.src.address, from.dst.address);
-            let is_kept = self.talk.accept(hosts, told.tags.to, from.at_ns, &mut self.facts.changes);
-            self.facts.changes_not_kept |= !is_kept;
-        }
-    }
-
     /// Notes an UPDATE or a PRACK that describes nothing.
     pub fn note_bare(&mut self, told: &Told<'_>) {
         if told.sdp.is_none() && told.status() == 0 && matches!(told.method, Method::Update | Method::Prack) {

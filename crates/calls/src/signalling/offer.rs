@@ -2,6 +2,7 @@
 
 mod ends;
 
+use super::beside::Aside;
 use super::facts::{PartyMedia, Said};
 use super::negotiation::Read;
 use super::troubles::{Narrowed, NoAnswer};
@@ -209,6 +210,8 @@ pub struct Offer<'a> {
     pub role: Role,
     /// The tag of the early dialog that a response to INVITE is of; else 0.
     pub tag: u64,
+    /// It is of the dialog with another target than the one who takes the call.
+    pub beside: bool,
     /// Where to count.
     pub counters: &'a mut SignallingCounters,
 }
@@ -357,11 +360,12 @@ impl Offer<'_> {
                     now.reverse();
                 }
                 let [caller, callee] = &mut facts.parties;
-                let narrows = types != 0 && (caller.accepted & !now[0] != 0 || callee.accepted & !now[1] != 0);
+                let narrows =
+                    !self.beside && types != 0 && (caller.accepted & !now[0] != 0 || callee.accepted & !now[1] != 0);
                 for (party, types) in [caller, callee].into_iter().zip(now) {
                     (party.accepted, party.agreed) = (party.accepted | types, true);
                 }
-                if narrows || facts.troubles.is_some() {
+                if narrows || !self.beside && facts.troubles.is_some() {
                     let narrowed = Narrowed { at_ns: self.from.at_ns, accepted: now };
                     facts.troubles.get_or_insert_default().narrowed = narrows.then_some(narrowed);
                 }
@@ -371,7 +375,7 @@ impl Offer<'_> {
 
     /// An answer of the callee that refuses all media; a later one may take some.
     fn note_refusal(&self, call: &mut Call, refuses: bool) {
-        if self.role != Role::Answer || self.sender != Direction::Callee {
+        if self.role != Role::Answer || self.sender != Direction::Callee || self.beside {
             return;
         }
         if refuses || call.facts.troubles.is_some() {
@@ -382,36 +386,21 @@ impl Offer<'_> {
     /// Fax is agreed when an answer takes it. Whether there is any.
     fn note_fax(&self, call: &mut Call, session: &sdp::Session<'_>) -> bool {
         let fax = session.media.iter().any(|m| m.kind == sdp::Kind::Image && m.port != 0);
-        if fax && self.role == Role::Answer {
+        if fax && self.role == Role::Answer && !self.beside {
             call.facts.parties.iter_mut().for_each(|party| party.fax = true);
         }
         fax
     }
 
-    /// What it says of its first audio that is not refused, and which audio of the other's offer it takes.
+    /// What it says of audio; of another target than the one who takes the call it is kept.
     fn note_audio(&self, call: &mut Call, audio: &[Audio], fax: bool) {
-        let taken = audio.iter().find(|a| a.endpoint.is_some()).or(audio.first());
-        if let Some(audio) = taken.filter(|_| self.role != Role::Neither) {
-            audio.note(&mut call.facts.parties[self.side()], self.from.src.address);
-        }
         let (hosts, side) = ((self.from.src.address, self.from.dst.address), self.side());
-        let said = Said { fax, ..taken.map(Audio::said).unwrap_or_default() };
-        let is_kept = match self.role {
-            Role::Neither => return,
-            Role::Offer => {
-                call.negotiation.offer_audio(self.sender, audio);
-                call.talk.offer(hosts, side, said)
-            }
-            Role::Answer => {
-                let index = taken.filter(|a| a.endpoint.is_some()).map(|a| a.index);
-                let of_other = index.and_then(|index| call.negotiation.audio_of_other(self.sender, index));
-                if of_other.is_some() {
-                    call.facts.parties[1 - side].endpoint = of_other;
-                }
-                call.talk.answer(hosts, side, said, of_other, (self.from.at_ns, self.tag), &mut call.facts.changes)
-            }
-        };
-        call.facts.changes_not_kept |= !is_kept;
+        if self.beside {
+            let said = Some((self.role, audio.iter().copied().collect(), fax));
+            call.asides.keep(Aside { tag: self.tag, hosts, side, said });
+            return;
+        }
+        note_audio(call, (hosts, side, self.role), audio, fax, (self.from.at_ns, self.tag));
     }
 
     /// Tells the names that it has for the checks of ICE: media may come from where no description says.
@@ -466,6 +455,39 @@ impl Offer<'_> {
             notice: Notice::Announce(Box::new(announcement)),
         });
     }
+}
+
+/// What a description says of its first audio that is not refused, and which audio of the other's offer it takes; by
+/// whom it came to whom, which party sent it, what it is in the exchange, and when and in which dialog.
+pub fn note_audio(
+    call: &mut Call,
+    (hosts, side, role): ((Address, Address), usize, Role),
+    audio: &[Audio],
+    fax: bool,
+    answered: (i64, u64),
+) {
+    let taken = audio.iter().find(|a| a.endpoint.is_some()).or(audio.first());
+    if let Some(audio) = taken.filter(|_| role != Role::Neither) {
+        audio.note(&mut call.facts.parties[side], hosts.0);
+    }
+    let sender = if side == 0 { Direction::Caller } else { Direction::Callee };
+    let said = Said { fax, ..taken.map(Audio::said).unwrap_or_default() };
+    let is_kept = match role {
+        Role::Neither => return,
+        Role::Offer => {
+            call.negotiation.offer_audio(sender, audio);
+            call.talk.offer(hosts, side, said)
+        }
+        Role::Answer => {
+            let index = taken.filter(|a| a.endpoint.is_some()).map(|a| a.index);
+            let of_other = index.and_then(|index| call.negotiation.audio_of_other(sender, index));
+            if of_other.is_some() {
+                call.facts.parties[1 - side].endpoint = of_other;
+            }
+            call.talk.answer(hosts, side, said, of_other, answered, &mut call.facts.changes)
+        }
+    };
+    call.facts.changes_not_kept |= !is_kept;
 }
 
 fn push_oddities(remark: &mut String, session: &sdp::Session<'_>) {

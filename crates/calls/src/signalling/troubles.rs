@@ -1,6 +1,7 @@
 //! What goes wrong in a call without a status code of its first INVITE: credentials that are refused, INVITEs within
 //! the dialog, transfers, a BYE that nobody knows.
 
+use super::beside::Unacknowledged;
 use super::call::Call;
 use super::told::Told;
 use super::transaction::{carries_credentials, says_stale, speaks_of_nonce};
@@ -56,6 +57,8 @@ pub struct Troubles {
     pub no_answer: Option<NoAnswer>,
     /// A later answer accepts less than those before.
     pub narrowed: Option<Narrowed>,
+    /// A second target accepted, and was never acknowledged.
+    pub unacknowledged: Option<Unacknowledged>,
 }
 
 /// How the answer to an offer (RFC 3264) is missing.

@@ -4,7 +4,29 @@ use super::{Analyzer, INTERVAL_NS, narrow, score, signed_difference};
 use trunkline_audio::e_model::Loss;
 use trunkline_store::row::{Mos, RtcpSummary, Stream, StreamInterval};
 
+/// How a number that a receiver names stands to those of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Below the first.
+    Before,
+    /// Among them, as far as is known.
+    Within,
+    /// Above the last.
+    Behind,
+}
+
 impl Analyzer {
+    /// How a sequence number stands to those that came.
+    pub fn place_of(&self, number: u16) -> Place {
+        let below = (self.sequences.highest() as u16).wrapping_sub(number);
+        let is_even = self.sequences.restarts == 0 && self.sequences.strays == 0;
+        match () {
+            () if below > u16::MAX / 2 => Place::Behind,
+            () if is_even && u64::from(below) >= self.sequences.expected() => Place::Before,
+            () => Place::Within,
+        }
+    }
+
     /// All that is known of the stream so far; identity, addresses and places in files are left for the caller.
     pub fn report(&self) -> Stream {
         let (jitter_mean_ms, jitter_max_ms) = self.timing.jitter_ms();

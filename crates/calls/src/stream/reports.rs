@@ -42,6 +42,19 @@ pub(super) struct Here {
 /// 6.4.1) is rounding, as a share. More is from before the capture, or made up.
 const ROUNDING_MAX: f64 = 0.02;
 
+/// Of what the receiver's first report counts beyond what is missing here, that which is from before: more than came by
+/// here, or more than the share of it that it says it lost lately, of a source that went on from another host.
+fn before(block: &ReportBlock, here: Here, beyond: i64) -> i64 {
+    let covered = (here.passed + here.never_came) as f64;
+    let lately = covered * (f64::from(block.fraction_lost) + 1.0) / 256.0;
+    let earlier = f64::from(block.lost) - lately;
+    match () {
+        () if beyond > here.passed as i64 => beyond,
+        () if block.fraction_lost > 0 && earlier > covered * ROUNDING_MAX => (earlier as i64).clamp(0, beyond.max(0)),
+        () => 0,
+    }
+}
+
 impl Reports {
     pub(super) fn sender(&mut self, at_ns: i64, sender: &SenderInfo) {
         self.summary.sender_reports = self.summary.sender_reports.saturating_add(1);
@@ -57,8 +70,8 @@ impl Reports {
     pub(super) fn receiver(&mut self, at_ns: i64, block: &ReportBlock, here: Here) {
         let summary = &mut self.summary;
         let beyond = i64::from(block.lost) - here.never_came as i64;
-        if summary.receiver_reports == 0 && beyond > here.passed as i64 {
-            self.before = beyond;
+        if summary.receiver_reports == 0 {
+            self.before = before(block, here, beyond);
         }
         self.here = here;
         summary.receiver_reports = summary.receiver_reports.saturating_add(1);

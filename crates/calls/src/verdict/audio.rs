@@ -268,10 +268,15 @@ pub fn lost_by_capture(case: &Case<'_>) -> Option<Verdict> {
     verdict("not-captured", text, vec![worst.packet_first, worst.packet_last])
 }
 
-/// What is missing of the same numbers on the way to the relay that sends the stream.
+/// What is missing of the same numbers on the way to the relay that sends the stream. A stream that has ended before
+/// is none on that way: its source goes on to another host.
 fn lost_before(case: &Case<'_>, stream: &Stream) -> u64 {
+    let beside_ns = stream.first_ns + (stream.last_ns - stream.first_ns) / 2;
     let sent_on = |s: &&Stream| {
-        (s.ssrc, s.direction) == (stream.ssrc, stream.direction) && s.first_ns < stream.first_ns && s.dst != stream.dst
+        (s.ssrc, s.direction) == (stream.ssrc, stream.direction)
+            && s.first_ns < stream.first_ns
+            && s.last_ns > beside_ns
+            && s.dst != stream.dst
     };
     case.call.streams.iter().filter(sent_on).map(|s| s.missing).max().unwrap_or(0)
 }

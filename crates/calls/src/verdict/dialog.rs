@@ -39,6 +39,25 @@ pub fn missing_ack(case: &Case<'_>) -> Option<Verdict> {
     verdict("missing-ack", text, accepting(call, cseq).map(|m| m.packet).collect())
 }
 
+/// A second target accepted the call as well, and its caller took no notice.
+pub fn other_unacknowledged(case: &Case<'_>) -> Option<Verdict> {
+    let other = case.facts.troubles.as_ref()?.unacknowledged?;
+    // The ACK of the first one shows that those of the caller pass.
+    if other.repeats < LOST_REPEATS || !case.facts.acked {
+        return None;
+    }
+    let (call, by) = (case.call, other.answered_by);
+    let text = format!(
+        "A second answer was never acknowledged: another target accepted the call as well, {by} repeated its 200 OK {} \
+         times, and {} acknowledged the first one alone. That target stays off the hook meanwhile. Check the caller's \
+         program: it has to acknowledge each 200 OK and hang up those it does not want (RFC 3261 section 13.2.2.4).",
+        other.repeats, call.src
+    );
+    let accepts = |m: &Message| m.method == Method::Invite as u8 && (200..300).contains(&m.status);
+    let of_ack = |m: &Message| m.method == Method::Ack as u8;
+    verdict("missing-ack", text, packets_of(call, |m| accepts(m) && host(call, m.src) == by || of_ack(m)))
+}
+
 pub fn ack_lost(case: &Case<'_>) -> Option<Verdict> {
     let (cseq, repeats) = case.facts.accepted?;
     if !case.facts.acked || repeats < LOST_REPEATS || case.facts.acks < LOST_ACKS {

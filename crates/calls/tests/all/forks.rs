@@ -142,3 +142,70 @@ fn the_audio_of_a_target_that_did_not_answer_is_not_that_of_the_one_who_did() {
         assert_eq!(kind(&call), "one-way-audio", "{late_ms}: {:?}", call.verdict);
     }
 }
+
+/// One of several tones after the other within 50 ms, as a proxy sends them on that rings a group (opensips#120, pjsip
+/// #2535): 183 with a description, then 180 of others, one of them twice.
+#[test]
+fn ringing_of_several_targets_at_once_is_one_ringing() {
+    let here = end("192.0.2.1:4000");
+    let a = Side { signals: end("192.0.2.1:5060"), tag: "a", sdp: audio(here) };
+    let targets = ["198.51.100.2:5000", "198.51.100.3:5000", "198.51.100.4:5000"];
+    let all: Vec<_> = targets
+        .into_iter()
+        .zip(["b1", "b2", "b3"])
+        .map(|(media, tag)| target(media, tag, "203.0.113.9:5060"))
+        .collect();
+    // Who sends what, and when: the targets by their places.
+    let orders: [&[(i64, usize, u16)]; 4] = [
+        &[(300, 0, 183), (310, 1, 180), (322, 1, 180), (330, 2, 180), (345, 0, 180)],
+        &[(300, 1, 180), (301, 0, 183), (330, 2, 183), (349, 1, 180), (349, 0, 183)],
+        &[(300, 0, 183), (349, 1, 183), (360, 2, 183), (372, 0, 180), (390, 1, 180)],
+        &[(300, 2, 180), (304, 2, 180), (309, 2, 180), (320, 0, 183), (340, 1, 183)],
+    ];
+    for order in orders {
+        for answers in 0..3 {
+            for describes in [true, false] {
+                // Only who described itself may leave it out in the 200.
+                let described = order.iter().any(|(_, target, status)| (*target, *status) == (answers, 183));
+                if !describes && !described {
+                    continue;
+                }
+                let mut tape = Tape::default();
+                tape.sip(0, [&a, &all[0].1], "INVITE sip:b@x SIP/2.0", ("k", ["a", ""]), "1 INVITE", &a.sdp);
+                for (at_ms, n, status) in order {
+                    let (media, side) = &all[*n];
+                    let dialog = ("k", ["a", side.tag]);
+                    match status {
+                        183 => {
+                            tape.sip(*at_ms, [side, &a], "SIP/2.0 183 Session Progress", dialog, "1 INVITE", &side.sdp);
+                            let until = if *n == answers { 14_000 } else { 4_030 };
+                            tape.media((at_ms + 20, until), 10 + *n as u32, |o| udp(*media, here, o));
+                        }
+                        _ => tape.sip(*at_ms, [side, &a], "SIP/2.0 180 Ringing", dialog, "1 INVITE", ""),
+                    }
+                }
+                let (media, side) = &all[answers];
+                let body = if describes { side.sdp.as_str() } else { "" };
+                tape.sip(4_000, [side, &a], "SIP/2.0 200 OK", ("k", ["a", side.tag]), "1 INVITE", body);
+                tape.sip(4_020, [&a, side], "ACK sip:b@x SIP/2.0", ("k", ["a", side.tag]), "1 ACK", "");
+                if !described {
+                    tape.media((4_040, 14_000), 20, |o| udp(*media, here, o));
+                }
+                tape.media((4_040, 14_000), 1, |o| udp(here, *media, o));
+                tape.sip(14_000, [&a, side], "BYE sip:b@x SIP/2.0", ("k", ["a", side.tag]), "2 BYE", "");
+                tape.sip(14_010, [side, &a], "SIP/2.0 200 OK", ("k", ["a", side.tag]), "2 BYE", "");
+                let (call, rows, _) = tape.call_of();
+                let what = format!("{order:?} {answers} {describes}: {:?}", call.verdict);
+                let ms = |at: Option<i64>| at.map(|at| (at - call.start_ns) / 1_000_000);
+                assert_eq!((call.state, kind(&call)), (CallState::Completed, ""), "{what}");
+                assert_eq!((ms(call.ringing_ns), ms(call.answer_ns)), (Some(300), Some(4_000)), "{what}");
+                assert_eq!(call.ladder.messages.len(), order.len() + 5, "{what}");
+                assert!(rows.streams.is_empty(), "{what}: streams without their call");
+                let early = order.iter().filter(|(_, _, status)| *status == 183).map(|(_, target, _)| target);
+                let callees: std::collections::BTreeSet<_> = early.copied().chain([answers]).collect();
+                let told = streams(&call);
+                assert_eq!(told.iter().filter(|s| s.0 == 2).count(), callees.len(), "{what} {told:?}");
+            }
+        }
+    }
+}

@@ -73,6 +73,15 @@ fn place(summary: &Summary, leap: &Leap) -> String {
     }
 }
 
+/// Packets that several files hold.
+fn copied(summary: &Summary, terminal: &Terminal) -> Option<String> {
+    let (first, [file, other]) = summary.first_copy.zip(summary.files_of_copy())?;
+    let packets = of(summary.copies, "packet is", "packets are");
+    let (at, number) = (figure::clock_ms(first.at_ns, &terminal.zone), count(first.number));
+    let place = format!("{number} at {at}, of {} in {} as well", name(file), name(other));
+    Some(format!("{packets} in more than one of these files, and analysed once: the first is packet {place}"))
+}
+
 /// Losses of the capture, limits hit, packets that could not be read: a line each.
 pub(super) fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> {
     let mut lines = Vec::new();
@@ -89,6 +98,7 @@ pub(super) fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> 
         };
         lines.push(format!("{}: {what}", name(&loss.source)));
     }
+    lines.extend(copied(report.summary, terminal));
     for leap in report.summary.leaps.iter().take(LEAPS_LISTED_MAX) {
         let (at, place) = (figure::second(leap.before_ns, &terminal.zone), place(report.summary, leap));
         let number = count(leap.number);

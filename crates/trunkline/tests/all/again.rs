@@ -281,3 +281,29 @@ fn a_capture_with_coarser_times_and_two_commands_at_once_add_no_packets() {
     record(&file, &data, 0);
     assert_eq!(recorded(&data), packets);
 }
+
+/// A capture and its copy, read together: each packet counts once, and the report says so.
+#[test]
+fn captures_that_hold_the_same_packets_are_read_as_one() {
+    let captures = captures();
+    let copy = captures.folder.path().join("copy.pcap");
+    std::fs::copy(&captures.whole, &copy).unwrap();
+    let summary = |files: &[&str]| {
+        let done = trunkline(&[&["read", "--no-store", "--json"], files].concat());
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let lines = String::from_utf8(done.stdout).unwrap();
+        let last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+        last["summary"].clone()
+    };
+    let (one, both) = (summary(&[text(&captures.whole)]), summary(&[text(&captures.whole), text(&copy)]));
+    assert_eq!(both["copies"], one["packets"]);
+    assert_eq!((&one["copies"], &one["first_copy"]), (&0.into(), &serde_json::Value::Null));
+    for what in ["packets", "sip_messages", "calls", "streams", "rtp_packets"] {
+        assert_eq!(both[what], one[what], "{what}");
+    }
+    assert_eq!(both["first_copy"]["files"], serde_json::json!([text(&copy), text(&captures.whole)]));
+    assert_eq!(both["first_copy"]["packet"], 2);
+    let report = trunkline(&["read", "--no-store", text(&captures.whole), text(&copy)]).stdout;
+    let report = String::from_utf8(report).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(report.contains("packets are in more than one of these files, and analysed once: the first is packet 2"));
+}
