@@ -6,8 +6,8 @@
 //! ```
 //!
 //! `mark` is "MRKL" in folders that have a mark ([`crate::mark`]) where the salt says of which log the file is
-//! ([`crate::LogId`]), "MRKD" where it is chance, and zero in older ones without a mark; the checksum covers it where it
-//! is not zero.
+//! ([`crate::LogId`]), "MRKD" where it is chance, and zero in older ones without a mark; the checksum covers it where
+//! it is not zero.
 //!
 //! All that read a log go along its segments with [`crate::walk`], which tells what is gone from what a crash cut off.
 

@@ -105,8 +105,8 @@ fn along<D: Disk>(
 
 /// That a segment is of another log than the newest one that says of which it is.
 fn strange(name: &str) -> Fault {
-    let what = "it is a segment of another log than the newest one: bring back what belongs together, or move away what \
-        does not, which a repair then gives up";
+    let what = "it is a segment of another log than the newest one: bring back what belongs together, or move away \
+        what does not, which a repair then gives up";
     Fault::damaged(name, 0, what)
 }
 

@@ -1,8 +1,8 @@
 //! Files of another log in a folder: whole each, and told.
 //!
 //! Users of other stores meet them after a backup was put back in part, or a folder was copied: the segments of before
-//! that lay in another folder and stayed (etcd 9109), a database of one moment with a snapshot of another (etcd 7834), a
-//! snapshot of another server beside the own log (RaftKeeper 312), one that outlived its cluster (openraft 1894), an
+//! that lay in another folder and stayed (etcd 9109), a database of one moment with a snapshot of another (etcd 7834),
+//! a snapshot of another server beside the own log (RaftKeeper 312), one that outlived its cluster (openraft 1894), an
 //! old segment that came back between others (etcd 11949), snapshots that lead into a gap (camunda 3573).
 
 use crate::world::World;

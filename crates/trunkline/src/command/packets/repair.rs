@@ -99,8 +99,8 @@ fn index(file: &SegmentFile, log: Option<LogId>) -> Result<Option<String>, Strin
     let other = written.map(|sums| {
         let was = sums.octets;
         format!(
-            "it has {octets} octets, and by its index {was} were written: one of the two was cut or exchanged, bring back \
-             its own"
+            "it has {octets} octets, and by its index {was} were written: one of the two was cut or exchanged, bring \
+             back its own"
         )
     });
     let opened = index_file::open(path, &capture).and_then(|view| {

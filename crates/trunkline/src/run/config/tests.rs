@@ -270,7 +270,7 @@ fn zero_and_contradictions_of_retention_are_refused_with_the_place_and_what_to_w
         let found = told(&format!("[{section}]\nkeep-age = \"7 days\"\nkeep-at-least = \"{least}\"\n"));
         assert!(found.len() == 1 && found[0].contains("is shorter than keep-at-least"), "{found:?}");
     }
-    let least = "[record]\nlimit = \"0.1 %\"\n[store.calls]\nkeep-age = \"1 s\"\nkeep-at-least = \"1 s\"\nkeep-size = \"1 B\"\n\
-        [record.sip]\nkeep-age = \"none\"\n";
+    let least = "[record]\nlimit = \"0.1 %\"\n[record.sip]\nkeep-age = \"none\"\n[store.calls]\n\
+        keep-age = \"1 s\"\nkeep-at-least = \"1 s\"\nkeep-size = \"1 B\"\n";
     assert_eq!(told(least), Vec::<String>::new());
 }
