@@ -8,6 +8,7 @@
 use crate::disk::Disk;
 use crate::fault::Fault;
 use crate::read::{MARKED, NAMED, SEGMENT_HEAD_OCTETS, head_with, salt_of, segments};
+use crate::snapshot::Snapshot;
 
 /// Octets of a head.
 pub type FileHead = [u8; SEGMENT_HEAD_OCTETS];
@@ -42,13 +43,19 @@ impl LogId {
         LogId(u64::from_le_bytes(octets))
     }
 
-    /// The log in a folder, by its newest segment that says so.
+    /// The log in a folder, by its newest segment that says so; where none does, by its newest snapshot.
     ///
     /// # Errors
     /// The disk fails.
     pub fn of<D: Disk>(disk: &D) -> Result<Option<LogId>, Fault> {
         for (first, name) in segments(disk)?.into_iter().rev() {
             let log = head_of(disk, &name)?.and_then(|head| LogId::of_segment(&head, first));
+            if log.is_some() {
+                return Ok(log);
+            }
+        }
+        for snapshot in Snapshot::all(disk)?.into_iter().chain(Snapshot::opening(disk)?) {
+            let log = head_of(disk, snapshot.name())?.and_then(|head| LogId::of_snapshot(&head, snapshot.last));
             if log.is_some() {
                 return Ok(log);
             }

@@ -218,7 +218,11 @@ impl<'d, D: Disk> Looks<'d, D> {
         });
         match fits {
             Ok(entry) => self.fold(&entry).map(|()| Judged::Taken),
-            Err(no) if no.is_damage() => self.fold(&Entry::lost(number)).map(|()| Judged::Unfit(no.to_string())),
+            Err(no) if no.is_damage() => {
+                // What it says is known, and may be what happened.
+                record.and_then(|record| Entry::decode(record).ok()).iter().for_each(|entry| self.name(entry));
+                self.fold(&Entry::lost(number)).map(|()| Judged::Unfit(no.to_string()))
+            }
             Err(no) => Err(no.to_string()),
         }
     }
@@ -269,6 +273,20 @@ impl<'d, D: Disk> Looks<'d, D> {
             self.before.insert(slot);
         }
         Ok(())
+    }
+
+    /// The accounts that an entry names, which is given up.
+    fn name(&mut self, entry: &Entry) {
+        self.accounts.extend(entry.effects.iter().filter_map(|effect| match effect {
+            Effect::Account { account, .. }
+            | Effect::Subscriber { account, .. }
+            | Effect::Money { account, .. }
+            | Effect::Units { account, .. }
+            | Effect::Opened { account, .. }
+            | Effect::Charged { account, .. } => Some(*account),
+            Effect::Refunded { refund, .. } => Some(refund.account),
+            _ => None,
+        }));
     }
 
     /// An entry behind some that are gone.

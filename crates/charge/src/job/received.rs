@@ -418,8 +418,10 @@ mod tests {
         assert_eq!((files.follow(Some(of)), files.entry(), files.restart_counter()), (Ok(()), 5, 9));
         files.commit(6).unwrap();
         drop(files);
-        assert_eq!((open().follow(Some(of)), open().follow(None)), (Ok(()), Ok(())));
-        assert_eq!((open().follow(Some(another)), open().entry()), (Err(ANOTHER.to_owned()), 6));
+        let follow = |log: Option<LogId>| open().follow(log);
+        assert_eq!([follow(Some(of)), follow(None)], [Ok(()), Ok(())]);
+        assert_eq!(follow(Some(another)), Err(ANOTHER.to_owned()));
+        assert_eq!(open().entry(), 6);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::answers::Answers;
 use super::orders::Done;
 use super::session::{Phase, Service, Session};
 use super::{Debit, PlanText, Recorded, State, Stray, forwarding};
-use crate::account::{Account, Identity, Octets, Place, fields, slots_by};
+use crate::account::{self, Account, Identity, Octets, Place, fields};
 use crate::calendar::Moment;
 use crate::gateway::receiver;
 use crate::tariff::Code;
@@ -320,7 +320,7 @@ impl Restoring {
             0 => {
                 let head = Head::take(from)?;
                 (state.sequence, state.latest, state.unrated) = (head.sequence, head.latest, head.unrated);
-                self.slots = Some(head.slots).filter(|slots| *slots <= slots_by(head.sequence))?;
+                self.slots = Some(head.slots).filter(|slots| *slots <= account::SLOTS_MAX)?;
                 state.accounts.reserve(room(head.accounts));
                 state.subscribers.reserve(room(head.subscribers));
                 if !self.payers_alone {
