@@ -2,10 +2,10 @@
 //! in itself, and the folder is not what it was.
 //!
 //! Users of other stores meet this after a restore or a copy: blocks whose times overlap (prometheus 4302, 4442), a
-//! part that is there twice under two names (clickhouse 33527), a file of the right length with other contents (clickhouse
-//! 31061), an index without its packets and packets without their index (stenographer 70), the index of a capture that
-//! is gone beside another one (brimcap 131), parts of another table that are attached as if they were its own
-//! (clickhouse 8979), files whose content and name do not belong together (etcd 7834). Each is a case here.
+//! part that is there twice under two names (clickhouse 33527), a file of the right length with other contents
+//! (clickhouse 31061), an index without its packets and packets without their index (stenographer 70), the index of a
+//! capture that is gone beside another one (brimcap 131), parts of another table that are attached as if they were its
+//! own (clickhouse 8979), files whose content and name do not belong together (etcd 7834). Each is a case here.
 
 use serde_json::Value;
 use std::fs;
