@@ -9,6 +9,7 @@ mod audit;
 mod book;
 mod codec;
 mod entry;
+mod no_entry;
 mod recording;
 mod refunds;
 
@@ -20,4 +21,5 @@ pub use entry::{
     Cause, Charge, Effect, Entry, Grant, Identity, IdentityKind, Kept, MoneyReason, Place, Refund, SLOTS_MAX,
     ServiceKey, UnitsReason, slots_by,
 };
+pub use no_entry::NoEntry;
 pub use recording::{GoesOn, Recording};

@@ -214,7 +214,7 @@ pub fn records_state(octets: &[u8]) {
     }
 }
 
-/// Slots of sessions that are followed: memory is taken for each below.
+/// Slots of sessions that are followed: the list of pages up to the highest there is takes 25 MB, each time.
 const SLOTS: u32 = 1 << 16;
 
 /// The slots that open records say there are, behind what else they begin with.

@@ -25,7 +25,7 @@ use crate::session::{Core, Limits, PlanFault, State};
 use ahead::Ahead;
 use core::cell::RefCell;
 use core::ops::ControlFlow;
-use reading::Reading;
+use reading::{Reading, Sieve};
 use std::sync::Arc;
 use trunkline_commit::{Disk, Fault as LogFault, Gone, Keep, Log, Options, Sealed, Snapshot, SnapshotWriter, Witness};
 
@@ -35,6 +35,9 @@ pub enum Fault {
     /// The log or a snapshot: damaged, not of this program, or the disk fails.
     #[error(transparent)]
     Log(#[from] LogFault),
+    /// An entry that is whole and cannot be where it is: damage, or somebody made it.
+    #[error(transparent)]
+    Unfit(LogFault),
     /// A plan that holds is not read by this program: an upgrade refuses what the program before it took.
     #[error(transparent)]
     Plan(#[from] PlanFault),
@@ -51,7 +54,11 @@ impl Fault {
 
     /// Whether what is on disk is damaged: a person decides how it goes on.
     pub fn is_damage(&self) -> bool {
-        matches!(self, Fault::Log(fault) if fault.is_damage())
+        match self {
+            Fault::Log(fault) => fault.is_damage(),
+            Fault::Unfit(_) => true,
+            Fault::Plan(_) => false,
+        }
     }
 }
 
@@ -115,19 +122,35 @@ pub fn open_known<D: Disk>(
     limits: Limits,
     witnesses: &[Witness],
 ) -> Result<(Core, Log<D>), Fault> {
-    let (state, log) = std::thread::scope(|scope| {
+    let opened = std::thread::scope(|scope| {
         let ahead = RefCell::new(Ahead::new(scope));
         let log = Log::open_known(
-            disk,
+            Arc::clone(&disk),
             options,
             witnesses,
             |record| ahead.borrow_mut().snapshot(record),
             |number, record| ahead.borrow_mut().entry(number, record),
         )?;
         let state = ahead.into_inner().state().map_err(|why| LogFault::Refused { number: log.next() - 1, why })?;
-        Ok::<_, Fault>((state, log))
-    })?;
-    Ok((Core::of(state, limits)?, log))
+        Ok::<_, LogFault>((state, log))
+    });
+    match opened {
+        Ok((state, log)) => Ok((Core::of(state, limits)?, log)),
+        // Entries are folded a thousand later than they are read: which one it is and where it stands is looked for.
+        Err(fault @ LogFault::Refused { .. }) => Err(refused(&*disk, witnesses).err().unwrap_or(Fault::Log(fault))),
+        Err(fault) => Err(Fault::Log(fault)),
+    }
+}
+
+/// What is wrong with the first entry since the newest whole snapshot that a start does not take.
+fn refused<D: Disk>(disk: &D, witnesses: &[Witness]) -> Result<(), Fault> {
+    let newest = Snapshot::all(disk)?.into_iter().find(|snapshot| snapshot.check(disk).is_ok());
+    let mut reading = read_snapshot(disk, newest.as_ref(), &mut || {})?;
+    let (from, sieve) = (newest.map_or(0, |newest| newest.last) + 1, Sieve::default());
+    let read = trunkline_commit::read_known(disk, from, witnesses, |number, record| {
+        sieve.pass(reading.entry(number, record)).map(|_| ControlFlow::Continue(()))
+    });
+    read.map(drop).map_err(|fault| sieve.fault(fault))
 }
 
 /// Makes a snapshot of the newest one and the closed segments since, in memory of its own; all entries stay. One fold
@@ -175,10 +198,12 @@ fn state_at<D: Disk>(disk: &D, before: Option<&Snapshot>, to: u64, rest: &mut dy
     let mut reading = read_snapshot(disk, before, rest)?;
     let from = before.map_or(0, |before| before.last) + 1;
     if from <= to {
-        trunkline_commit::read_sealed(disk, Sealed { from, to }, |number, record| {
+        let sieve = Sieve::default();
+        let read = trunkline_commit::read_sealed(disk, Sealed { from, to }, |number, record| {
             rest();
-            reading.entry(number, record).map(drop)
-        })?;
+            sieve.pass(reading.entry(number, record)).map(drop)
+        });
+        read.map_err(|fault| sieve.fault(fault))?;
     }
     Ok(reading.state().map_err(|why| LogFault::Refused { number: to, why })?)
 }
@@ -226,7 +251,7 @@ pub fn retain<D: Disk>(disk: &D, before: u64) -> Result<u64, Fault> {
 fn has_lost<D: Disk>(disk: &D, from: u64, to: u64) -> Result<bool, Fault> {
     let mut lost = false;
     trunkline_commit::read_sealed(disk, Sealed { from, to }, |_, record| {
-        lost |= record.is_empty();
+        lost |= Entry::is_given_up(record);
         Ok(())
     })?;
     Ok(lost)
@@ -277,12 +302,12 @@ pub fn audit_known<D: Disk>(disk: &D, witnesses: &[Witness]) -> Result<Audit, Fa
     let newest = Snapshot::all(disk)?.into_iter().next();
     let known = newest.as_ref().map_or(0, |newest| newest.last);
     let mut reading = read_snapshot(disk, newest.as_ref(), &mut || {})?;
-    let mut lost = Vec::new();
-    let next = trunkline_commit::read_known(disk, first, witnesses, |number, record| {
-        let entry = match number > known {
-            true => reading.entry(number, record)?,
-            false => Entry::of_record(number, record)?,
-        };
+    let (mut lost, sieve) = (Vec::new(), Sieve::default());
+    let read = trunkline_commit::read_known(disk, first, witnesses, |number, record| {
+        let entry = sieve.pass(match number > known {
+            true => reading.entry(number, record),
+            false => Entry::of_record(number, record),
+        })?;
         sums.add(&entry);
         note_lost(&entry, &mut lost);
         if number == known && !lost.is_empty() {
@@ -290,7 +315,8 @@ pub fn audit_known<D: Disk>(disk: &D, witnesses: &[Witness]) -> Result<Audit, Fa
             sums = Sums::opening(reading.look()?);
         }
         Ok(ControlFlow::Continue(()))
-    })?;
+    });
+    let next = read.map_err(|fault| sieve.fault(fault))?;
     let state = reading.state().map_err(|why| LogFault::Refused { number: next - 1, why })?;
     let (accounts, differences) = (state.accounts().count(), sums.differences(&state));
     Ok(Audit { first, last: next - 1, accounts, differences, untied: sums.untied(), lost, unproved })
@@ -317,5 +343,8 @@ fn note_lost(entry: &Entry, lost: &mut Vec<Lost>) {
 /// # Errors
 /// They are not there, or not read by this program.
 pub fn read<D: Disk>(disk: &D, from: u64, mut see: impl FnMut(Entry) -> ControlFlow<()>) -> Result<u64, Fault> {
-    Ok(trunkline_commit::read(disk, from, |number, record| Ok(see(Entry::of_record(number, record)?)))?)
+    let sieve = Sieve::default();
+    let read =
+        trunkline_commit::read(disk, from, |number, record| sieve.pass(Entry::of_record(number, record)).map(&mut see));
+    read.map_err(|fault| sieve.fault(fault))
 }

@@ -36,6 +36,7 @@ pub mod job;
 pub mod ledger;
 pub mod money;
 pub mod numbers;
+mod pages;
 pub mod peer;
 pub mod profile;
 pub mod quota;

@@ -5,10 +5,11 @@ use core::ops::ControlFlow;
 use crate::block::{self, Head};
 use crate::disk::Disk;
 use crate::fault::Fault;
+use crate::identity::{self, LogId};
 use crate::log::{Group, Options, make};
 use crate::mark::Mark;
 use crate::name;
-use crate::read::{self, End, Segment, segment_head, segments};
+use crate::read::{self, End, Segment, segments};
 use crate::snapshot::Snapshot;
 
 /// Gives up all records after a number, durably, and the snapshots that stand for any of them: of a log that nobody has
@@ -56,9 +57,9 @@ fn shorten<D: Disk>(disk: &D, options: Options, first: u64, segment: &str, after
     // One that a repair wrote may be longer than those that are made now.
     let options = Options { segment_octets: options.segment_octets.max(before.len()), ..options };
     let file = make(disk, options)?;
-    let salt = disk.salt();
+    let (salt, named) = identity::segment(LogId::of(disk)?, first, || disk.salt());
     let io = || Fault::io(name::NEXT);
-    disk.write(&file, 0, &segment_head(salt, first)).map_err(io())?;
+    disk.write(&file, 0, &named).map_err(io())?;
     let mut end = before.begin();
     while let Some((head, records)) = before.block(end)?.filter(|(head, _)| head.first <= after) {
         let block = up_to(&head, records, after, salt, &options)?;

@@ -2,6 +2,7 @@
 
 use crate::disk::Disk;
 use crate::fault::{Fault, Gone, Witness};
+use crate::identity::LogId;
 use crate::mark::{self, Marked};
 use crate::read::End;
 use crate::snapshot::Snapshot;
@@ -19,7 +20,14 @@ impl Durable {
     /// meanwhile is more.
     pub fn of<D: Disk>(disk: &D, others: &[Witness]) -> Result<Durable, Fault> {
         let marked = Marked::load(disk)?;
-        let snapshots = Snapshot::all(disk)?.into_iter().take(1).chain(Snapshot::opening(disk)?);
+        // One of another log knows nothing of this one.
+        let (log, mut own) = (LogId::of(disk)?, Vec::new());
+        for snapshot in Snapshot::all(disk)? {
+            if own.is_empty() && snapshot.is_of(disk, log)? {
+                own.push(snapshot);
+            }
+        }
+        let snapshots = own.into_iter().chain(Snapshot::opening(disk)?);
         let snapshots = snapshots.map(|snapshot| Witness { who: snapshot.name().to_owned(), last: snapshot.last });
         let witnesses = marked.witness().into_iter().chain(snapshots).chain(others.iter().cloned()).collect();
         Ok(Durable { witnesses, marked: Some(marked) })

@@ -5,7 +5,7 @@ use crate::disk::Disk;
 use crate::fault::Fault;
 use crate::log::{Log, Options};
 use crate::name;
-use crate::read::{read, segment_head, segments};
+use crate::read::{MARKED, head_with, read, segments};
 use crate::repair::{Survey, repair, survey};
 use crate::snapshot::{Keep, Snapshot};
 use core::ops::ControlFlow;
@@ -96,7 +96,7 @@ impl Ram {
             rest = behind;
             let highest = u64::MAX - u64::from(u8::MAX - number);
             let number = if number < HIGHEST { u64::from(number) } else { highest };
-            let headed = || [&segment_head(SALT, number)[..], &sealed(body)].concat();
+            let headed = || [&head_with(SALT, number, MARKED)[..], &sealed(body)].concat();
             let (name, octets) = match kind % 6 {
                 0 => (name::segment(number), headed()),
                 1 => (name::snapshot(number), headed()),

@@ -102,6 +102,14 @@ impl Fault {
         matches!(self, Fault::Gone(_) | Fault::Damaged { .. })
     }
 
+    /// With the block that holds what the reader of the records does not understand.
+    pub(crate) fn of_block(self, name: &str, at: u64) -> Fault {
+        match self {
+            Fault::Refused { number, why } => Fault::Refused { number, why: format!("{why} ({name}, octet {at})") },
+            other => other,
+        }
+    }
+
     /// With the file that holds what the reader of the records does not understand.
     pub(crate) fn of_file(self, name: &str) -> Fault {
         match self {

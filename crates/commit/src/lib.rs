@@ -32,6 +32,8 @@
 //!   more. So a last block that was damaged is told apart from one that was cut off by a crash and told to nobody.
 //! - *A person decides what is given up*: [`survey`] says what is whole, [`repair`] puts gaps in place of what is gone,
 //!   which keep its numbers, and keeps the damaged files.
+//! - *Files of one log know each other* ([`LogId`]): a segment or a snapshot of another one in the same folder is told,
+//!   whether or not its numbers fit.
 //! - *A segment is made of zeros before it is used*, and is on disk with its length, so that fdatasync(2) has no
 //!   length and no map of blocks to write. It gets its name when it is used, and the name is on disk before a record
 //!   in it is told.
@@ -66,6 +68,7 @@ pub mod exercise;
 mod fault;
 mod folder;
 mod follow;
+mod identity;
 mod log;
 mod mark;
 mod name;
@@ -84,8 +87,9 @@ pub use disk::Disk;
 pub use fault::{Fault, Gone, Refused, Witness};
 pub use folder::Folder;
 pub use follow::{Follower, Place, read_again};
+pub use identity::LogId;
 pub use log::{Found, Group, Log, Options, make};
 pub use read::{Sealed, check_mark, read, read_known, read_sealed, sealed, sealed_before};
 pub use redact::{Change, Redacted, redact};
-pub use repair::{Repaired, Show, Survey, repair, survey};
+pub use repair::{Judge, Judged, Repaired, Show, Survey, repair, survey, survey_judged};
 pub use snapshot::{Keep, SNAPSHOTS_KEPT, Snapshot, SnapshotWriter};

@@ -8,9 +8,10 @@ use crate::counts::Counts;
 use crate::disk::Disk;
 use crate::durable::Durable;
 use crate::fault::{Fault, Refused, Witness};
+use crate::identity::{self, LogId};
 use crate::mark::Mark;
 use crate::name::{self, Kind};
-use crate::read::{End, SEGMENT_HEAD_OCTETS, Segment, segment_head, segments};
+use crate::read::{End, SEGMENT_HEAD_OCTETS, Segment, segments};
 use crate::snapshot::Snapshot;
 use crate::walk::walk;
 
@@ -119,6 +120,8 @@ pub struct Log<D: Disk> {
     options: Options,
     file: D::File,
     name: String,
+    /// Which log it is, as its segments say.
+    id: Option<LogId>,
     salt: u64,
     /// Where the next block goes, and where the segment ends.
     at: u64,
@@ -203,6 +206,7 @@ impl<D: Disk> Log<D> {
             options,
             file,
             name: name::segment(1),
+            id: None,
             salt: 0,
             at: SEGMENT_HEAD_OCTETS as u64,
             end: options.segment_octets,
@@ -229,11 +233,13 @@ impl<D: Disk> Log<D> {
         // What was found may be in the kernel's memory only, if it was the process that was ended and not the machine.
         disk.sync(&file).map_err(Fault::io(&name))?;
         let mark = Mark::set(&*disk, found.last)?;
+        let id = LogId::of(&*disk)?;
         Ok(Log {
             disk,
             options,
             file,
             name,
+            id,
             salt: segment.salt,
             at: end.at,
             end: segment.len(),
@@ -245,6 +251,11 @@ impl<D: Disk> Log<D> {
             counts: Counts::default(),
             found: Found { cut_off, ..found },
         })
+    }
+
+    /// Which log it is; none where none of its segments says so yet.
+    pub fn id(&self) -> Option<LogId> {
+        self.id
     }
 
     /// What was there when it was opened.
@@ -364,8 +375,9 @@ impl<D: Disk> Log<D> {
 
     /// The segment that was made gets its head, and then its name.
     fn name_it(&mut self) -> Result<(), Fault> {
-        self.salt = self.disk.salt();
-        let head = segment_head(self.salt, self.first);
+        let log = *self.id.get_or_insert_with(|| LogId::made(self.disk.salt()));
+        let (salt, head) = identity::segment(Some(log), self.first, || 0);
+        self.salt = salt;
         let written = self.disk.write(&self.file, 0, &head).and_then(|()| self.disk.sync(&self.file));
         let named = written.and_then(|()| self.disk.rename(name::NEXT, &self.name));
         self.closed = named.is_err();

@@ -5,7 +5,8 @@
 //!  | "TRKLLOG1" | salt | first | crc32 | mark | blocks ...
 //! ```
 //!
-//! `mark` is "MRKD" in folders that have a mark ([`crate::mark`]), and zero in older ones; the checksum covers it where
+//! `mark` is "MRKL" in folders that have a mark ([`crate::mark`]) where the salt says of which log the file is
+//! ([`crate::LogId`]), "MRKD" where it is chance, and zero in older ones without a mark; the checksum covers it where
 //! it is not zero.
 //!
 //! All that read a log go along its segments with [`crate::walk`], which tells what is gone from what a crash cut off.
@@ -16,6 +17,7 @@ use crate::block::{ALIGNED, HEAD_OCTETS, Head};
 use crate::disk::Disk;
 use crate::durable::Durable;
 use crate::fault::{Fault, Gone, Witness};
+use crate::identity::LogId;
 use crate::name::{self, Kind};
 use crate::walk::{lost, walk};
 
@@ -24,14 +26,12 @@ pub const SEGMENT_HEAD_OCTETS: usize = 32;
 const MARK: [u8; 8] = *b"TRKLLOG1";
 
 /// A folder with such segments has a mark.
-const MARKED: [u8; 4] = *b"MRKD";
+pub const MARKED: [u8; 4] = *b"MRKD";
+/// The same, and the salt says of which log the file is ([`crate::LogId`]).
+pub const NAMED: [u8; 4] = *b"MRKL";
 
-/// The head of a segment.
-pub fn segment_head(salt: u64, first: u64) -> [u8; SEGMENT_HEAD_OCTETS] {
-    head_with(salt, first, MARKED)
-}
-
-fn head_with(salt: u64, first: u64, marked: [u8; 4]) -> [u8; SEGMENT_HEAD_OCTETS] {
+/// A head with such a mark.
+pub fn head_with(salt: u64, first: u64, marked: [u8; 4]) -> [u8; SEGMENT_HEAD_OCTETS] {
     let mut head = [0; SEGMENT_HEAD_OCTETS];
     head[..8].copy_from_slice(&MARK);
     head[8..16].copy_from_slice(&salt.to_le_bytes());
@@ -39,7 +39,7 @@ fn head_with(salt: u64, first: u64, marked: [u8; 4]) -> [u8; SEGMENT_HEAD_OCTETS
     head[28..].copy_from_slice(&marked);
     let mut sum = crc32fast::Hasher::new();
     sum.update(&head[..24]);
-    sum.update(if marked == MARKED { &MARKED } else { &[] });
+    sum.update(if marked == [0; 4] { &[] } else { &marked });
     head[24..28].copy_from_slice(&sum.finalize().to_le_bytes());
     head
 }
@@ -47,7 +47,7 @@ fn head_with(salt: u64, first: u64, marked: [u8; 4]) -> [u8; SEGMENT_HEAD_OCTETS
 /// The salt that a segment's head tells, if it is the head of one that begins with this record.
 pub fn salt_of(head: &[u8; SEGMENT_HEAD_OCTETS], first: u64) -> Option<u64> {
     let salt = word(head, 8);
-    [MARKED, [0; 4]].into_iter().any(|marked| head_with(salt, first, marked) == *head).then_some(salt)
+    [NAMED, MARKED, [0; 4]].into_iter().any(|marked| head_with(salt, first, marked) == *head).then_some(salt)
 }
 
 fn word(head: &[u8; SEGMENT_HEAD_OCTETS], at: usize) -> u64 {
@@ -109,7 +109,12 @@ impl Segment {
 
     /// Whether it was made in a folder that has a mark.
     pub fn is_marked(&self) -> bool {
-        self.octets.get(28..SEGMENT_HEAD_OCTETS).is_some_and(|mark| *mark == MARKED)
+        self.octets.get(28..SEGMENT_HEAD_OCTETS).is_some_and(|mark| *mark == MARKED || *mark == NAMED)
+    }
+
+    /// Of which log it is, if it says so.
+    pub fn log(&self) -> Option<LogId> {
+        LogId::of_segment(self.octets.first_chunk()?, self.first)
     }
 
     /// Where its first block is.
@@ -122,12 +127,13 @@ impl Segment {
         let mut end = begin;
         while let Some((head, records)) = self.block(end)? {
             if head.gap {
-                see(Seen::Gap { name: &self.name, at: end, next: head.next() })?;
+                let seen = see(Seen::Gap { name: &self.name, at: end, next: head.next() });
+                seen.map_err(|fault| fault.of_block(&self.name, end.at))?;
             }
             let (mut number, mut seen) = (end.next, Ok(()));
             let whole = head.each(records, |record| {
                 if seen.is_ok() {
-                    seen = see(Seen::Record(number, record));
+                    seen = see(Seen::Record(number, record)).map_err(|fault| fault.of_block(&self.name, end.at));
                 }
                 number += 1;
             });
@@ -296,7 +302,7 @@ pub fn check_mark<D: Disk>(disk: &D) -> Result<Option<Fault>, Fault> {
         let file = disk.open(name).map_err(Fault::io(name))?;
         disk.read(&file, 0, &mut head).map_err(Fault::io(name))?;
     }
-    Ok(durable.no_mark(head[28..] == MARKED))
+    Ok(durable.no_mark(head[28..] == MARKED || head[28..] == NAMED))
 }
 
 /// All octets of a file, in memory that another one had, if any did.

@@ -1,20 +1,22 @@
 //! A damaged log is looked through, and mended by order of a person: what is whole stays, what is gone becomes gaps.
 //!
 //! A gap has the numbers of the records that are gone, so that none is used again, and where it stands between whole
-//! blocks it takes exactly their room, so that each record behind it keeps its [`Place`](crate::Place). A damaged file
-//! stays beside the mended one as `NAME.damaged`. Whatever ends a repair in the middle, another one goes on; after it
-//! nothing is left to do.
+//! blocks it takes exactly their room, so that each record behind it keeps its [`Place`](crate::Place). A record that
+//! is whole and cannot be there becomes zeros in its block. A damaged file stays beside the mended one as
+//! `NAME.damaged`. Whatever ends a repair in the middle, another one goes on; after it nothing is left to do.
 
-use core::ops::RangeInclusive;
+use core::ops::{Range, RangeInclusive};
 
 use crate::block::{self, BLOCK_OCTETS_MAX, GAP_RECORDS_MAX, HEAD_OCTETS, Head};
 use crate::disk::Disk;
 use crate::durable::Durable;
 use crate::fault::{Fault, Gone, Witness};
+use crate::identity::{self, LogId};
 use crate::mark::Mark;
 use crate::name::{self, Kind};
-use crate::read::{End, SEGMENT_HEAD_OCTETS, Segment, salt_of, segment_head, segments, whole};
+use crate::read::{End, SEGMENT_HEAD_OCTETS, Segment, salt_of, segments, whole};
 use crate::snapshot::{Keep, Snapshot};
+use crate::walk::own;
 
 /// Records that a log has given up at most, now and before: more are not believed.
 pub const LOST_MAX: u64 = 1 << 28;
@@ -30,6 +32,18 @@ const SOUGHT: usize = 256 << 10;
 /// Who is shown records with their numbers: one by one, and none for all of a range that are gone.
 pub type Show<'s> = dyn FnMut(RangeInclusive<u64>, Option<&[u8]>) -> Result<(), String> + 's;
 
+/// As [`Show`], of who says as well whether a record can be where it is.
+pub type Judge<'s> = dyn FnMut(RangeInclusive<u64>, Option<&[u8]>) -> Result<Judged, String> + 's;
+
+/// What a reader says of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// It was taken.
+    Taken,
+    /// It is whole and cannot be where it is: why. It was taken as one that is gone.
+    Unfit(String),
+}
+
 /// What is gone of a log.
 #[derive(Debug, Default)]
 pub struct Survey {
@@ -41,6 +55,7 @@ pub struct Survey {
     pub next: u64,
     /// What else is wrong.
     pub also: Vec<Fault>,
+    log: Option<LogId>,
     works: Vec<Work>,
 }
 
@@ -66,17 +81,21 @@ enum Work {
     Aside(String),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Mend {
     name: String,
     first: u64,
     salt: u64,
+    /// The log that the salt says.
+    log: Option<LogId>,
     /// Gaps between whole blocks: their place, their octets and their records.
     gaps: Vec<(u64, u64, u64, u64)>,
     /// Where the last whole block ends, behind which nothing counts.
     end: u64,
     /// The last record of a gap there.
     tail: Option<(u64, u64)>,
+    /// Records of whole blocks that become zeros: where the block is, and they are.
+    unfit: Vec<(u64, Range<u64>)>,
 }
 
 impl Survey {
@@ -97,9 +116,25 @@ impl Survey {
 /// # Errors
 /// The disk fails, records stand twice, more are gone than is believed, or `see` refuses one.
 pub fn survey<D: Disk>(disk: &D, keep: Keep, witnesses: &[Witness], see: &mut Show<'_>) -> Result<Survey, Fault> {
+    survey_judged(disk, keep, witnesses, &mut |numbers, record| see(numbers, record).map(|()| Judged::Taken))
+}
+
+/// The same with a reader who says which records cannot be where they are, though their block is whole: these count as
+/// gone, and a repair puts zeros in their place, so that all others of the block stay.
+///
+/// # Errors
+/// As [`survey`].
+pub fn survey_judged<D: Disk>(
+    disk: &D,
+    keep: Keep,
+    witnesses: &[Witness],
+    see: &mut Judge<'_>,
+) -> Result<Survey, Fault> {
     let durable = Durable::of(disk, witnesses)?;
-    let mut looking = Looking { survey: Survey::default(), next: first_of(disk, keep)?, before: None, gone: 0, see };
-    let mut found = candidates(disk)?;
+    let (mut found, log) = (candidates(disk)?, LogId::of(disk)?);
+    own(disk, &found, log)?;
+    let (survey, next) = (Survey { log, ..Survey::default() }, first_of(disk, keep)?);
+    let mut looking = Looking { survey, next, log, before: None, gone: 0, see };
     looking.doubles(&mut found)?;
     let mut marked = false;
     for (at, (first, name)) in found.iter().enumerate() {
@@ -163,26 +198,33 @@ fn candidates<D: Disk>(disk: &D) -> Result<Vec<(u64, String)>, Fault> {
 struct Looking<'s> {
     survey: Survey,
     next: u64,
+    log: Option<LogId>,
     /// The segment before, and where its blocks end.
     before: Option<(String, u64)>,
     /// Records that are gone so far, those that an earlier repair gave up among them.
     gone: u64,
-    see: &'s mut Show<'s>,
+    see: &'s mut Judge<'s>,
 }
 
 impl Looking<'_> {
-    /// Records up to the one before `to` are gone.
+    /// Records are gone, and who reads is told so.
     fn lose(&mut self, gone: Gone) -> Result<(), Fault> {
+        self.believe(&gone)?;
+        let refused = |why| Fault::Refused { number: gone.from, why };
+        (self.see)(gone.from..=gone.to, None).map_err(refused)?;
+        self.next = gone.to + 1;
+        self.survey.lost.push(gone);
+        Ok(())
+    }
+
+    /// That not more is gone than is believed.
+    fn believe(&mut self, gone: &Gone) -> Result<(), Fault> {
         self.gone = self.gone.saturating_add((gone.to - gone.from).saturating_add(1));
         if self.gone > LOST_MAX {
             let what =
                 format!("records {} to {} are gone, and {LOST_MAX} of a log can be given up", gone.from, gone.to);
             return Err(Fault::damaged(&gone.name, gone.at, what));
         }
-        let refused = |why| Fault::Refused { number: gone.from, why };
-        (self.see)(gone.from..=gone.to, None).map_err(refused)?;
-        self.next = gone.to + 1;
-        self.survey.lost.push(gone);
         Ok(())
     }
 
@@ -238,9 +280,12 @@ impl Looking<'_> {
     ) -> Result<bool, Fault> {
         let octets = whole(disk, name, Vec::new()).map_err(Fault::io(name))?;
         let known = octets.first_chunk().and_then(|head| salt_of(head, first));
-        let sought = known.or_else(|| seek_salt(&octets, first)).unwrap_or_else(|| disk.salt());
+        let sought = known.or_else(|| seek_salt(&octets, first));
+        let (new, _) = identity::segment(self.log, first, || disk.salt());
+        let (sought, is_new) = (sought.unwrap_or(new), sought == Some(new) || sought.is_none());
+        let named = self.log.filter(|_| is_new);
         let segment = Segment::of(name, octets, sought, first);
-        let mut mend = Mend { name: name.to_owned(), first, salt: sought, gaps: Vec::new(), end: 0, tail: None };
+        let mut mend = Mend { name: name.to_owned(), first, salt: sought, log: named, ..Mend::default() };
         let end = self.blocks(&segment, &mut mend)?;
         (mend.end, self.before) = (end.at, Some((name.to_owned(), end.at)));
         // What a crash cut off is a start's to wipe: only what is behind a damaged place, or should have been there.
@@ -256,7 +301,7 @@ impl Looking<'_> {
             self.lose(Gone { name, at, what, from: first, to, last: to, resumes, witnesses })?;
         }
         let dirty = falls_short && !segment.is_clean_after(end);
-        if known.is_none() || !mend.gaps.is_empty() || mend.tail.is_some() || dirty {
+        if known.is_none() || !mend.gaps.is_empty() || !mend.unfit.is_empty() || mend.tail.is_some() || dirty {
             if known.is_none() && mend.tail.is_none() {
                 self.survey.also.push(Fault::damaged(name, 0, "the head of the segment is damaged"));
             }
@@ -273,7 +318,7 @@ impl Looking<'_> {
         let mut end = segment.begin();
         loop {
             while let Some((head, records)) = segment.block(end)? {
-                self.block(&head, records, &segment.name, end)?;
+                self.block(&head, records, (&segment.name, end), mend)?;
                 end = End { next: head.next(), at: end.at + head.block_octets() as u64 };
             }
             let Some(resumes) = segment.resumes(end) else { return Ok(end) };
@@ -298,22 +343,38 @@ impl Looking<'_> {
         }
     }
 
-    fn block(&mut self, head: &Head, records: &[u8], name: &str, at: End) -> Result<(), Fault> {
+    fn block(&mut self, head: &Head, records: &[u8], (name, at): (&str, End), mend: &mut Mend) -> Result<(), Fault> {
         if head.gap {
             self.next = head.next();
             return if head.count > 0 { self.gave_up(head, name, at) } else { Ok(()) };
         }
-        let (mut number, mut seen) = (head.first, Ok(()));
+        let (mut number, mut seen, mut unfit) = (head.first, Ok(()), Vec::new());
+        let mut begins = at.at + HEAD_OCTETS as u64;
         let whole = head.each(records, |record| {
+            begins += block::record_octets(0) as u64;
+            let place = begins..begins + record.len() as u64;
             if seen.is_ok() {
-                let shown = (self.see)(number..=number, Some(record));
-                seen = shown.map_err(|why| Fault::Refused { number, why }.of_file(name));
+                match (self.see)(number..=number, Some(record)) {
+                    Ok(Judged::Taken) => {}
+                    Ok(Judged::Unfit(why)) => unfit.push((number, why, place.clone())),
+                    Err(why) => seen = Err(Fault::Refused { number, why }.of_block(name, at.at)),
+                }
             }
-            number += 1;
+            (number, begins) = (number + 1, place.end);
         });
         self.next = head.next();
         seen?;
-        whole.map_err(|_| Fault::damaged(name, at.at, "the records of a block do not follow each other"))
+        whole.map_err(|_| Fault::damaged(name, at.at, "the records of a block do not follow each other"))?;
+        unfit.into_iter().try_for_each(|(number, why, place)| {
+            self.survey.also.push(Fault::Refused { number, why }.of_block(name, at.at));
+            mend.unfit.push((at.at, place));
+            let (name, resumes, what) = (name.to_owned(), Some(number + 1), "a record that cannot be there");
+            let (from, to, last, witnesses) = (number, number, number, Vec::new());
+            let gone = Gone { name, at: at.at, what, from, to, last, resumes, witnesses };
+            self.believe(&gone)?;
+            self.survey.lost.push(gone);
+            Ok(())
+        })
     }
 
     /// Records that an earlier repair gave up.
@@ -327,7 +388,7 @@ impl Looking<'_> {
         if self.gone > LOST_MAX {
             return Err(too_many(name, at));
         }
-        (self.see)(from..=to, None).map_err(|why| Fault::Refused { number: from, why })
+        (self.see)(from..=to, None).map(drop).map_err(|why| Fault::Refused { number: from, why })
     }
 
     /// There is no segment: where a snapshot stands for all that was, none of its records is gone, and the next one
@@ -395,8 +456,8 @@ pub fn repair<D: Disk>(disk: &D, survey: &Survey) -> Result<Repaired, Fault> {
             }
             Work::Mend(mend) => mend_segment(disk, mend, &mut done)?,
             Work::Make { first, last } => {
-                let (salt, name) = (disk.salt(), name::segment(*first));
-                let mut octets = segment_head(salt, *first).to_vec();
+                let (salt, head) = identity::segment(survey.log, *first, || disk.salt());
+                let (name, mut octets) = (name::segment(*first), head.to_vec());
                 octets.extend(gaps(*first, *last, salt));
                 put(disk, &name, &octets)?;
                 done.written.push(name);
@@ -428,7 +489,11 @@ fn mend_segment<D: Disk>(disk: &D, mend: &Mend, done: &mut Repaired) -> Result<(
     let end = usize::try_from(mend.end).unwrap_or(usize::MAX).min(octets.len());
     octets[end..].fill(0);
     octets.resize(octets.len().max(SEGMENT_HEAD_OCTETS), 0);
-    octets[..SEGMENT_HEAD_OCTETS].copy_from_slice(&segment_head(mend.salt, mend.first));
+    let (_, head) = identity::segment(mend.log, mend.first, || mend.salt);
+    octets[..SEGMENT_HEAD_OCTETS].copy_from_slice(&head);
+    for (block, record) in &mend.unfit {
+        clear(&mut octets, *block, record, mend.salt);
+    }
     for gap in &mend.gaps {
         fill(&mut octets, *gap, mend.salt);
     }
@@ -442,6 +507,20 @@ fn mend_segment<D: Disk>(disk: &D, mend: &Mend, done: &mut Repaired) -> Result<(
     }
     done.written.push(own);
     Ok(())
+}
+
+/// Puts zeros in place of a record of a whole block.
+fn clear(octets: &mut [u8], block: u64, record: &Range<u64>, salt: u64) {
+    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+    if let Some(record) = octets.get_mut(place(record.start)..place(record.end)) {
+        record.fill(0);
+    }
+    if let Some(block) = octets.get_mut(place(block)..)
+        && let Some(head) = Head::of(block)
+        && let Some(whole) = block.get_mut(..HEAD_OCTETS + head.octets)
+    {
+        block::seal_again(whole, salt);
+    }
 }
 
 /// Makes gaps of a room between whole blocks, no more of them than it has room for.

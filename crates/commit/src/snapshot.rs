@@ -7,8 +7,9 @@
 use crate::block::{self, BLOCK_OCTETS_MAX, HEAD_OCTETS, Head, RECORD_OCTETS_MAX};
 use crate::disk::Disk;
 use crate::fault::Fault;
+use crate::identity::{self, LogId, head_of};
 use crate::name::{self, Kind};
-use crate::read::{SEGMENT_HEAD_OCTETS, salt_of, segment_head, segments};
+use crate::read::{SEGMENT_HEAD_OCTETS, salt_of, segments};
 
 /// Octets of a block at which it is written.
 const PIECE: usize = 1 << 20;
@@ -66,6 +67,13 @@ impl Snapshot {
         &self.name
     }
 
+    /// Whether it is of a log, as far as both say so.
+    pub(crate) fn is_of<D: Disk>(&self, disk: &D, log: Option<LogId>) -> Result<bool, Fault> {
+        let Some(log) = log else { return Ok(true) };
+        let head = head_of(disk, &self.name)?;
+        Ok(head.and_then(|head| LogId::of_snapshot(&head, self.last)).is_none_or(|of| of == log))
+    }
+
     /// Reads all of it without a look at its records.
     ///
     /// # Errors
@@ -82,6 +90,10 @@ impl Snapshot {
         let file = disk.open(&self.name).map_err(Fault::io(&self.name))?;
         let mut reading = Reading { disk, file: &file, name: &self.name, at: 0, block: Vec::new() };
         let salt = reading.salt(self.last)?;
+        if !self.is_of(disk, LogId::of(disk)?)? {
+            let what = "it is a snapshot of another log than the segments beside it";
+            return Err(Fault::damaged(&self.name, 0, what));
+        }
         let mut next = 1;
         loop {
             let at = reading.at;
@@ -173,8 +185,8 @@ impl<'a, D: Disk> SnapshotWriter<'a, D> {
     pub fn begin(disk: &'a D, last: u64) -> Result<SnapshotWriter<'a, D>, Fault> {
         let name = name::unfinished(last);
         let file = disk.make(&name, 0).map_err(Fault::io(&name))?;
-        let salt = disk.salt();
-        disk.write(&file, 0, &segment_head(salt, last)).map_err(Fault::io(&name))?;
+        let (salt, head) = identity::snapshot(LogId::of(disk)?, last, || disk.salt());
+        disk.write(&file, 0, &head).map_err(Fault::io(&name))?;
         let (at, mut block) = (SEGMENT_HEAD_OCTETS as u64, Vec::with_capacity(PIECE));
         block::begin(&mut block);
         Ok(SnapshotWriter { disk, file, name, last, salt, at, block, written: 0, begun: 0 })

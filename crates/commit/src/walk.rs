@@ -7,6 +7,7 @@ use core::ops::ControlFlow;
 use crate::disk::Disk;
 use crate::durable::Durable;
 use crate::fault::{Fault, Gone};
+use crate::identity::{LogId, head_of};
 use crate::name;
 use crate::read::{End, Seen, Segment, segments};
 use crate::repair::{LOST_MAX, too_many};
@@ -46,7 +47,7 @@ fn along<D: Disk>(
     durable: &mut Durable,
     mut see: impl FnMut(u64, &[u8]) -> Result<ControlFlow<()>, Fault>,
 ) -> Result<Walked, Fault> {
-    let segments = segments(disk)?;
+    let (segments, log) = (segments(disk)?, LogId::of(disk)?);
     let mut going = Walked { last: None, next: from };
     let (mut before, mut given_up) = (None::<(String, End)>, 0);
     for (at, (first, name)) in segments.iter().enumerate() {
@@ -57,6 +58,11 @@ fn along<D: Disk>(
         let behind = segments.get(at + 1).map(|(first, _)| *first);
         let memory = going.last.take().map_or_else(Vec::new, |(segment, _)| segment.into_memory());
         let segment = load(disk, name, memory, behind, durable.last())?;
+        if let (Some(log), Some(of)) = (log, segment.log())
+            && log != of
+        {
+            return Err(strange(name));
+        }
         let (mut shown, next) = (ControlFlow::Continue(()), &mut going.next);
         let mut one = |number: u64, record: &[u8]| {
             if number >= from && shown.is_continue() {
@@ -82,7 +88,7 @@ fn along<D: Disk>(
             }
             Ok(())
         };
-        let (segment, end) = through(disk, segment, &mut see).map_err(|fault| fault.of_file(name))?;
+        let (segment, end) = through(disk, segment, &mut see)?;
         before = Some((name.clone(), end));
         going.last = Some((segment, end));
         if shown.is_break() {
@@ -95,6 +101,24 @@ fn along<D: Disk>(
         durable.check(&name, end)?;
     }
     Ok(going)
+}
+
+/// That a segment is of another log than the newest one that says of which it is.
+fn strange(name: &str) -> Fault {
+    let what = "it is a segment of another log than the newest one: bring back what belongs together, or move away \
+        what does not, which a repair then gives up";
+    Fault::damaged(name, 0, what)
+}
+
+/// That none of these segments is of another log: which of them are to stay is for a person to say.
+pub fn own<D: Disk>(disk: &D, found: &[(u64, String)], log: Option<LogId>) -> Result<(), Fault> {
+    for (first, name) in found {
+        let of = head_of(disk, name)?.and_then(|head| LogId::of_segment(&head, *first));
+        if of.is_some_and(|of| log.is_some_and(|log| log != of)) {
+            return Err(strange(name));
+        }
+    }
+    Ok(())
 }
 
 /// That a segment begins where the one before it ended, or with what is wanted.

@@ -44,7 +44,10 @@ pub fn replace(path: &Path, octets: &[u8], mode: u32) -> io::Result<()> {
 /// The system's; InvalidInput if it is not a file.
 pub fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    only_file(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+fn only_file(file: File) -> io::Result<File> {
     match file.metadata()?.is_file() {
         true => Ok(file),
         false => Err(io::Error::new(ErrorKind::InvalidInput, "it is not a file")),
@@ -56,10 +59,29 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// As [`open`]; FileTooLarge if it is longer.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    bounded(open(path)?, most)
+}
+
+fn bounded(file: File, most: u64) -> io::Result<Vec<u8>> {
     let mut octets = Vec::new();
-    match open(path)?.take(most.saturating_add(1)).read_to_end(&mut octets)? as u64 > most {
+    match file.take(most.saturating_add(1)).read_to_end(&mut octets)? as u64 > most {
         true => Err(io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {most} octets"))),
         false => Ok(octets),
+    }
+}
+
+/// Reads a small file of the program's own, of `most` octets at most; none where there is none. A link in its place is
+/// not followed: it leads to what somebody else chose.
+///
+/// # Errors
+/// As [`read`]; InvalidInput if it is a link.
+pub fn read_own(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => bounded(only_file(File::from(file))?, most).map(Some),
+        Err(rustix::io::Errno::NOENT) => Ok(None),
+        Err(rustix::io::Errno::LOOP) => Err(io::Error::new(ErrorKind::InvalidInput, "it is a link, not a file")),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -136,6 +158,15 @@ mod tests {
         assert_eq!((told("file", 4), told("link", 9)), (Ok(b"four".to_vec()), Ok(b"four".to_vec())));
         assert_eq!(told("file", 3), Err("it has more than 3 octets".to_owned()));
         assert_eq!(read(&at("gone"), 3).unwrap_err().kind(), ErrorKind::NotFound);
+        let own = |name: &str| read_own(&at(name), 4).map_err(|e| e.to_string());
+        assert_eq!((own("file"), own("gone")), (Ok(Some(b"four".to_vec())), Ok(None)));
+        for link in ["link", "zeros"] {
+            assert_eq!(own(link), Err("it is a link, not a file".to_owned()), "{link}");
+        }
+        for none in ["pipe", "."] {
+            assert_eq!(own(none), Err("it is not a file".to_owned()), "{none}");
+        }
+        assert_eq!(read_own(&at("file"), 3).unwrap_err().kind(), ErrorKind::FileTooLarge);
         // As long as a disk, and all of it a hole.
         File::create(at("hole")).unwrap().set_len(1 << 40).unwrap();
         assert_eq!(told("hole", 4), Err("it has more than 4 octets".to_owned()));

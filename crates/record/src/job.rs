@@ -17,6 +17,7 @@ pub use housekeeping::{Keep, News, Report};
 pub use index_file::FileAt;
 pub use volumes::Volumes;
 
+use crate::identity::LogId;
 use crate::lane::LaneLog;
 use crate::names::Segments;
 use crate::rules::{Rules, RulesInForce};
@@ -98,12 +99,12 @@ impl Recorder {
             }
         }
         let repaired = opened.repaired.iter().flat_map(|r| &r.kept).map(|(path, _)| path.clone()).collect();
-        let noted = note(&options);
+        let (log, noted) = note(&options);
         let options = Options { whole: Some(mend::whole), sums: Some(INDEX), ..options };
         let (spool, found) = Spool::open(options.clone())?;
         opened.notes = found.notes;
         opened.notes.extend(noted);
-        let segments = Arc::new(Segments::with_taken(taken));
+        let segments = Arc::new(Segments::with_taken(taken).of_log(log));
         let rules = Arc::new(RulesInForce::new(rules));
         Ok((Recorder { spool, segments, rules, options, housekeeping: None, listings, repaired }, opened))
     }
@@ -184,16 +185,20 @@ impl Recorder {
     }
 }
 
-/// The note of which volumes there are.
-fn note(options: &Options) -> Option<String> {
+/// The note of which volumes there are, and of which log it is; what is to be told of it.
+fn note(options: &Options) -> (LogId, Option<String>) {
     let folders: Vec<PathBuf> = options.volumes.iter().map(|v| v.path.clone()).collect();
-    let data = folders.first().cloned()?;
+    let Some(data) = folders.first().cloned() else { return (LogId::made(), None) };
     let path = data.join(volumes::FILE);
-    match (Volumes { folders, slow: options.slow.clone(), former: Vec::new() }.note_over(&data)) {
+    let volumes = Volumes { folders, slow: options.slow.clone(), ..Volumes::default() };
+    let noted = Volumes::of(&data).ok().and_then(|noted| noted.log);
+    let log = noted.or_else(|| volumes.said()).unwrap_or_else(LogId::made);
+    let told = match (Volumes { log: Some(log), ..volumes }.note_over(&data)) {
         Ok(None) => None,
         Ok(Some((why, kept))) => Some(format!("{}: {why}; it is kept as {}", path.display(), kept.display())),
         Err(e) => Some(format!("{}: its volumes cannot be noted in the data folder: {e}", path.display())),
-    }
+    };
+    (log, told)
 }
 
 /// Repairs a packet log that no living process writes to, or leaves alone what one does.

@@ -184,7 +184,11 @@ impl LaneLog {
         let log = &mut self.classes[class as usize];
         let recorded = match log.interfaces.iter().position(|l| *l == packet.link) {
             Some(interface) => log.append(packet, interface as u32, &[], kept),
-            None => log.append_first(packet, kept, &self.interface, &mut self.header),
+            None => {
+                let identity = || self.segments.identity(log.segment).map(|identity| identity.comment());
+                let comment = log.interfaces.is_empty().then(identity).flatten();
+                log.append_first(packet, kept, (&self.interface, comment.as_deref()), &mut self.header)
+            }
         };
         match recorded {
             Ok(offset) => {
@@ -383,13 +387,19 @@ impl ClassLog {
     /// The first packet of a link type comes with the description of its interface, the first of all with the segment's
     /// header: both are there or none.
     #[cold]
-    fn append_first(&mut self, packet: &Packet, kept: &[u8], name: &str, block: &mut Vec<u8>) -> Result<u64, Dropped> {
+    fn append_first(
+        &mut self,
+        packet: &Packet,
+        kept: &[u8],
+        (name, comment): (&str, Option<&str>),
+        block: &mut Vec<u8>,
+    ) -> Result<u64, Dropped> {
         if self.interfaces.len() == INTERFACES_MAX {
             return Err(Dropped { place: Place::Buffer });
         }
         block.clear();
         if self.interfaces.is_empty() {
-            emit::section(block, APPLICATION);
+            emit::section_with(block, APPLICATION, comment);
         }
         emit::interface(block, packet.link, 0, (!name.is_empty()).then_some(name));
         let is_description = self.received > 0;

@@ -8,6 +8,7 @@ pub mod class;
 mod eventually;
 pub mod exercise;
 pub mod extract;
+pub mod identity;
 pub mod index;
 pub mod job;
 pub mod lane;

@@ -1,6 +1,7 @@
 //! What segments are called: class, time and lane (DESIGN section 4), and which number stands for which in rows.
 
 use crate::class::Class;
+use crate::identity::{Identity, LogId};
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_kit::date;
@@ -31,6 +32,7 @@ fn civil(at_ns: i64) -> (i64, u32, u32, u32, u32) {
 pub struct Segments {
     named: Mutex<Named>,
     taken: HashSet<String>,
+    log: Option<LogId>,
 }
 
 #[derive(Debug, Default)]
@@ -44,7 +46,17 @@ struct Named {
 impl Segments {
     /// With names that earlier runs have used.
     pub fn with_taken(taken: HashSet<String>) -> Self {
-        Segments { named: Mutex::default(), taken }
+        Segments { named: Mutex::default(), taken, log: None }
+    }
+
+    /// Those of a log.
+    pub fn of_log(self, log: LogId) -> Self {
+        Segments { log: Some(log), ..self }
+    }
+
+    /// What a segment is to say of itself; nothing where nobody said which log it is.
+    pub fn identity(&self, number: u32) -> Option<Identity> {
+        Some(Identity { log: self.log?, name: self.name(number)? })
     }
 
     /// Whether an earlier run or this one has used a name.

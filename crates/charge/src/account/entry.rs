@@ -1,7 +1,7 @@
 //! The entries of the ledger.
 
-use super::Recording;
 use super::codec::{fields, variants, words};
+use super::{NoEntry, Recording};
 use crate::calendar::Moment;
 use crate::gateway::{receiver, sender};
 use crate::money::Money;
@@ -10,7 +10,7 @@ use crate::tariff::{Code, Plmn};
 use crate::units::{Amounts, Unit};
 use serde::{Deserialize, Serialize};
 
-/// Slots of sessions, and so the sessions that can be at a time: memory is taken for each slot below the highest one.
+/// Slots of sessions, and so the sessions that can be at a time.
 pub const SLOTS_MAX: u32 = 100_000_000;
 
 /// What happened at once: all of its effects are durable, or none is.
@@ -35,22 +35,27 @@ impl Entry {
         self.at == 0 && self.effects.is_empty()
     }
 
-    /// The entry that a record of the log is; one without octets is gone.
+    /// Whether a repair gave up the entry of a record: it has no octets, or zeros in place of those that it had.
+    pub fn is_given_up(record: &[u8]) -> bool {
+        record.iter().all(|octet| *octet == 0)
+    }
+
+    /// The entry that a record of the log is; one that a repair gave up is gone.
     ///
     /// # Errors
     /// It is none, or another one, or names a session's slot that none can have.
-    pub fn of_record(number: u64, record: &[u8]) -> Result<Entry, String> {
-        if record.is_empty() {
+    pub fn of_record(number: u64, record: &[u8]) -> Result<Entry, NoEntry> {
+        if Entry::is_given_up(record) {
             return Ok(Entry::lost(number));
         }
-        let entry = Entry::decode(record).map_err(|broken| broken.to_string())?;
+        let entry = Entry::decode(record).map_err(NoEntry::Broken)?;
         if entry.sequence != number {
-            return Err(format!("it holds entry {}", entry.sequence));
+            return Err(NoEntry::Another(entry.sequence));
         }
         let (slots, named) = (slots_by(number), entry.effects.iter().filter_map(Effect::slot).max());
         match named.filter(|slot| *slot >= slots) {
             None => Ok(entry),
-            Some(slot) => Err(format!("it names slot {slot} of sessions, and no more than {slots} can have been used")),
+            Some(slot) => Err(NoEntry::Slot { slot, slots: slots.into() }),
         }
     }
 }

@@ -5,6 +5,7 @@ mod open;
 use crate::account::{Cause, Charge, Effect, Entry, MoneyReason, Octets, Recording, ServiceKey, fields, slots_by};
 use crate::calendar::Moment;
 use crate::money::Money;
+use crate::pages::Pages;
 use crate::units::{Amounts, Unit};
 use open::Open;
 use trunkline_wire::cdr::closing;
@@ -120,9 +121,8 @@ pub struct Fold {
     /// The number of the next record.
     number: u32,
     records: u64,
-    /// An open record each ([`Open`]) in octets: a quarter of what it is else. None has no octets. Slots are those that
-    /// can be: who reads entries has looked at them ([`Entry::of_record`]).
-    open: Vec<Box<[u8]>>,
+    /// An open record each ([`Open`]) in octets: a quarter of what it is else.
+    open: Pages<Box<[u8]>>,
 }
 
 fields! {
@@ -143,7 +143,7 @@ struct Work<'a> {
 impl Fold {
     /// With no record open, before the entry after this one.
     pub fn new(cuts: Cuts, entry: u64) -> Fold {
-        Fold { cuts, entry, number: 1, records: 0, open: Vec::new() }
+        Fold { cuts, entry, number: 1, records: 0, open: Pages::default() }
     }
 
     /// The last entry that was taken.
@@ -178,20 +178,12 @@ impl Fold {
 
     /// The slots of sessions whose records are open, and the entries in which those began.
     pub fn open_slots(&self) -> impl Iterator<Item = (u32, Option<u64>)> {
-        let open = self.open.iter().enumerate().filter(|(_, octets)| !octets.is_empty());
-        open.map(|(slot, octets)| (slot as u32, Open::source(octets).map(|source| source.entry)))
+        self.open.iter().map(|(slot, octets)| (slot, Open::source(octets).map(|source| source.entry)))
     }
 
     /// How many records are open, and the first entry in which a session of theirs began.
     pub fn open(&self) -> (usize, Option<u64>) {
-        let open = self.open.iter().filter(|octets| !octets.is_empty());
-        let (mut count, mut first) = (0, None::<u64>);
-        for octets in open {
-            count += 1;
-            let began = Open::source(octets).map(|source| source.entry);
-            first = first.into_iter().chain(began).min();
-        }
-        (count, first)
+        (self.open.len(), self.open_slots().filter_map(|(_, began)| began).min())
     }
 
     /// Takes the next entry; records that it ends go to `out`.
@@ -244,23 +236,11 @@ impl Fold {
     }
 
     fn get(&self, slot: u32) -> Option<Open> {
-        Open::take(&mut &**self.open.get(slot as usize)?)
+        Open::take(&mut &**self.open.get(slot)?)
     }
 
     fn set(&mut self, slot: u32, open: &Open) {
-        let at = slot as usize;
-        if self.open.len() <= at {
-            self.open.resize_with(at + 1, Box::default);
-        }
-        self.open[at] = open.octets();
-    }
-
-    /// Takes the open record of a session away; slots behind the last one that has any have no place.
-    fn clear(&mut self, slot: u32) {
-        self.open[slot as usize] = Box::default();
-        while self.open.last().is_some_and(|octets| octets.is_empty()) {
-            self.open.pop();
-        }
+        self.open.put(slot, open.octets());
     }
 
     /// Changes the open record of a session; of one that began before the first entry there is, one begins here.
@@ -283,7 +263,7 @@ impl Fold {
 
     fn closed(&mut self, slot: u32, cause: Cause, work: &mut Work<'_>) {
         let Some(open) = self.get(slot) else { return };
-        self.clear(slot);
+        self.open.take(slot);
         let reason = match cause {
             Cause::Supervision => closing::ABNORMAL_RELEASE,
             _ if open.aborted => closing::MANAGEMENT_INTERVENTION,
@@ -369,11 +349,11 @@ impl Fold {
     pub fn put<E>(&self, mut see: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let mut piece = Vec::with_capacity(128);
         (self.cuts, (self.entry, (self.number, self.records))).put(&mut piece);
-        (self.open.len() as u64).put(&mut piece);
+        u64::from(self.open.end()).put(&mut piece);
         see(&piece)?;
-        for (slot, octets) in self.open.iter().enumerate().filter(|(_, octets)| !octets.is_empty()) {
+        for (slot, octets) in self.open.iter() {
             piece.clear();
-            (slot as u32).put(&mut piece);
+            slot.put(&mut piece);
             octets.put(&mut piece);
             see(&piece)?;
         }
@@ -391,15 +371,14 @@ impl Fold {
         if slots > u64::from(slots_by(entry)) {
             return Err(NoFold::Slots(slots, entry));
         }
-        let mut open = Vec::new();
+        let mut open = Pages::default();
         while !from.is_empty() {
             let (slot, octets): (u32, Box<[u8]>) = Octets::take(from).ok_or(NoFold::Version)?;
             let whole = Open::take(&mut &*octets).is_some_and(|open| open.octets() == octets);
-            if u64::from(slot) >= slots || (slot as usize) < open.len() || !whole {
+            if u64::from(slot) >= slots || slot < open.end() || !whole {
                 return Err(NoFold::Version);
             }
-            open.resize_with(slot as usize, Box::default);
-            open.push(octets);
+            open.put(slot, octets);
         }
         Ok(Fold { cuts, entry, number, records, open })
     }

@@ -11,7 +11,8 @@ use crate::ledger::{Fault, read_snapshot};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use trunkline_commit::{
-    Disk, Fault as LogFault, Found, Gone, Group, Keep, Log, Options, Snapshot, Witness, repair, survey,
+    Disk, Fault as LogFault, Found, Gone, Group, Judged, Keep, Log, Options, Snapshot, Survey, Witness, repair,
+    survey_judged,
 };
 
 /// Effects of an entry that tells of a repair.
@@ -88,10 +89,7 @@ pub fn mend<D: Disk, R: Disk>(
     let made = cursor.as_ref().and_then(Made::of);
     let checked = records.and_then(|records| checkpoint::load_of(&**disk, records).ok().flatten());
     let mut looks = Looks::new(&**disk, made, checked.clone())?;
-    let found = survey(&**disk, Keep::All, known, &mut |numbers, record| {
-        // One by one: each may be the one behind the snapshot, and the state counts them.
-        numbers.into_iter().try_for_each(|number| looks.take(number, record))
-    })?;
+    let found = looks.survey(known)?;
     looks.reach(found.next)?;
     let mut mended = looks.mended(found.next)?;
     mended.also = found.also.iter().map(ToString::to_string).collect();
@@ -120,6 +118,15 @@ pub fn mend<D: Disk, R: Disk>(
     mended.next = tell(disk, options, at, told.chain(closed).collect())?;
     mended.lost = found.lost;
     Ok(mended)
+}
+
+/// What is wrong with a ledger, beside its node or without one: its files, and entries that are whole and cannot be
+/// where they are. Needs the memory of its state.
+///
+/// # Errors
+/// As [`mend`].
+pub fn look_through<D: Disk>(disk: &D, known: &[Witness]) -> Result<Survey, Fault> {
+    Looks::new(disk, None, None)?.survey(known)
 }
 
 /// Appends entries with these effects; the number that comes next.
@@ -190,19 +197,48 @@ impl<'d, D: Disk> Looks<'d, D> {
         })
     }
 
-    fn take(&mut self, number: u64, record: Option<&[u8]>) -> Result<(), String> {
+    /// Goes through the log, and looks at all of its entries.
+    fn survey(&mut self, known: &[Witness]) -> Result<Survey, Fault> {
+        let disk = self.disk;
+        let found = survey_judged(disk, Keep::All, known, &mut |numbers, record| {
+            // One by one: each may be the one behind the snapshot, and the state counts them.
+            numbers.into_iter().try_fold(Judged::Taken, |_, number| self.take(number, record))
+        })?;
+        Ok(found)
+    }
+
+    /// Takes an entry; one that is whole and cannot be there is taken as one that is gone.
+    fn take(&mut self, number: u64, record: Option<&[u8]>) -> Result<Judged, String> {
         self.reach(number).map_err(|fault| fault.to_string())?;
-        let entry = record.map_or_else(|| Ok(Entry::lost(number)), |record| Entry::of_record(number, record))?;
+        let entry = record.map_or_else(|| Ok(Entry::lost(number)), |record| Entry::of_record(number, record));
+        let state = self.reading.look()?;
+        let fits = entry.and_then(|entry| {
+            state.fits(&entry)?;
+            Ok(entry)
+        });
+        match fits {
+            Ok(entry) => self.fold(&entry).map(|()| Judged::Taken),
+            Err(no) if no.is_damage() => {
+                // What it says is known, and may be what happened.
+                record.and_then(|record| Entry::decode(record).ok()).iter().for_each(|entry| self.name(entry));
+                self.fold(&Entry::lost(number)).map(|()| Judged::Unfit(no.to_string()))
+            }
+            Err(no) => Err(no.to_string()),
+        }
+    }
+
+    fn fold(&mut self, entry: &Entry) -> Result<(), String> {
+        let number = entry.sequence;
         if entry.is_lost() {
             self.lose(number)?;
         } else if !self.gone.is_empty() {
-            self.look_at(&entry)?;
+            self.look_at(entry)?;
         }
-        self.reading.fold(&entry)?;
+        self.reading.fold(entry)?;
         let counted = self.counted.as_mut().filter(|_| self.made.is_some_and(|made| number <= made.entry));
         let folds = self.fold.as_mut().filter(|fold| number > fold.entry()).into_iter().chain(counted);
         let source = Source { entry: number, ..Source::default() };
-        folds.for_each(|fold| fold.take(&entry, source, &mut Vec::new()));
+        folds.for_each(|fold| fold.take(entry, source, &mut Vec::new()));
         Ok(())
     }
 
@@ -237,6 +273,20 @@ impl<'d, D: Disk> Looks<'d, D> {
             self.before.insert(slot);
         }
         Ok(())
+    }
+
+    /// The accounts that an entry names, which is given up.
+    fn name(&mut self, entry: &Entry) {
+        self.accounts.extend(entry.effects.iter().filter_map(|effect| match effect {
+            Effect::Account { account, .. }
+            | Effect::Subscriber { account, .. }
+            | Effect::Money { account, .. }
+            | Effect::Units { account, .. }
+            | Effect::Opened { account, .. }
+            | Effect::Charged { account, .. } => Some(*account),
+            Effect::Refunded { refund, .. } => Some(refund.account),
+            _ => None,
+        }));
     }
 
     /// An entry behind some that are gone.

@@ -17,7 +17,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
-use trunkline_commit::{Disk, Folder, Witness};
+use trunkline_commit::{Disk, Folder, LogId, Witness};
 use trunkline_wire::cdr::file::{Closure, Edition, RecordHeader, specification};
 use trunkline_wire::gtpp::records::{DataRecordPacket, FormatVersion};
 
@@ -31,6 +31,8 @@ const MODE: u32 = 0o640;
 const SHARED: &[u8] = b"ledger";
 const OTHERS: &str = "these files are those of a node by itself, or of several that stand by for each other, and this \
     one is the other: move the folder away, its closed files are whole";
+const ANOTHER: &str = "received records were made of the log of another gateway, by their cursor: bring back what \
+    belongs together, or move both folders away, whose closed files are whole";
 /// How far an older version of the program noted that files go.
 const FORMER: &str = "cursor.json";
 
@@ -56,6 +58,8 @@ pub(super) struct Files {
     note: Note,
     /// Whether entries are those of a ledger of several nodes, and not of a log of its own.
     shared: bool,
+    /// The log whose entries they are, where there is one that says so.
+    log: Option<LogId>,
     /// The entry of the last packet, and which one of it that was.
     at: (u64, u32),
 }
@@ -95,18 +99,18 @@ impl Files {
         let series = open(Arc::new(disk), settings).map_err(io::Error::other)?;
         let kept = Some(Box::<[u8]>::from(series.note())).filter(|note| !note.is_empty());
         let strange = || io::Error::other("the cursor holds another series' note");
-        let note = match &kept {
+        let (note, log) = match &kept {
             Some(note) => {
                 let mut rest = &**note;
                 let note = Note::take(&mut rest).ok_or_else(strange)?;
                 if shared != (rest == SHARED) {
                     return Err(io::Error::other(OTHERS));
                 }
-                note
+                (note, rest.try_into().ok().map(LogId::of_octets))
             }
-            None => Note { restart_counter, ..Note::default() },
+            None => (Note { restart_counter, ..Note::default() }, None),
         };
-        let (is_new, mut files) = (kept.is_none(), Files { series, note, shared, at: (0, 0) });
+        let (is_new, mut files) = (kept.is_none(), Files { series, note, shared, log, at: (0, 0) });
         if is_new {
             files.commit(0)?;
         }
@@ -116,6 +120,20 @@ impl Files {
     /// The entry whose records are in files, and all before it.
     pub fn entry(&self) -> u64 {
         self.note.entry
+    }
+
+    /// From now on entries are those of this log, which says which it is, or not.
+    ///
+    /// # Errors
+    /// The files were made of another one.
+    pub fn follow(&mut self, log: Option<LogId>) -> Result<(), String> {
+        match (self.log, log) {
+            (Some(known), Some(log)) if known != log => Err(ANOTHER.to_owned()),
+            (known, log) => {
+                self.log = known.or(log);
+                Ok(())
+            }
+        }
     }
 
     /// Said to peers.
@@ -176,10 +194,15 @@ impl Files {
         self.series.begun_at().is_some_and(|begun| at >= begun.saturating_add(i64::from(FILE_SECONDS)))
     }
 
+    fn octets(&self, note: &Note) -> Vec<u8> {
+        let log = self.log.map_or_else(Vec::new, |log| log.octets().to_vec());
+        octets(note, if self.shared { SHARED } else { &log })
+    }
+
     /// Ends the file behind the last packet: it is counted in the same step, so that it goes to no other file again.
     fn end(&mut self, closure: Closure, at: i64) -> io::Result<()> {
         self.note.part = self.at;
-        let (note, end) = (octets(&self.note, self.shared), End { closure, at, next: None });
+        let (note, end) = (self.octets(&self.note), End { closure, at, next: None });
         self.series.commit_and_close(&note, end)?;
         // That may have been the one before, which could not be closed then.
         if self.waits() {
@@ -194,7 +217,7 @@ impl Files {
     /// The system's: it is tried again with all that waits.
     pub fn commit(&mut self, entry: u64) -> io::Result<()> {
         let note = Note { entry, part: (0, 0), ..self.note };
-        self.series.commit(&octets(&note, self.shared))?;
+        self.series.commit(&self.octets(&note))?;
         self.note = note;
         Ok(())
     }
@@ -219,13 +242,21 @@ impl Files {
     }
 }
 
-fn octets(note: &Note, shared: bool) -> Vec<u8> {
+/// A note, and whose entries it counts.
+fn octets(note: &Note, whose: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     note.put(&mut out);
-    if shared {
-        out.extend_from_slice(SHARED);
-    }
+    out.extend_from_slice(whose);
     out
+}
+
+/// That the files of a folder were made of another log than the one in its place.
+pub fn received_strange(files: &Folder, log: &Folder) -> Option<String> {
+    let cursor = Cursor::load(files).ok().flatten()?;
+    let mut rest = &*cursor.note;
+    Note::take(&mut rest)?;
+    let known = LogId::of_octets(rest.try_into().ok()?);
+    LogId::of(log).ok().flatten().filter(|log| *log != known).map(|_| ANOTHER.to_owned())
 }
 
 /// Who knows which entries of a ledger of several nodes were durable: received records are in files up to there.
@@ -282,7 +313,7 @@ fn former(disk: &Folder) -> io::Result<()> {
     };
     if Cursor::load(disk).map_err(io::Error::other)?.is_none() {
         let Former { entry, part, restart_counter, next, open } = serde_json::from_str(&text)?;
-        let note = octets(&Note { entry, part, restart_counter }, false).into();
+        let note = octets(&Note { entry, part, restart_counter }, &[]).into();
         let open = open.map(|open| former_open(disk, &open)).transpose()?.flatten();
         Cursor { next, open, note, ..Cursor::default() }.save(disk)?;
     }
@@ -371,6 +402,26 @@ mod tests {
             assert!(why.contains("move the folder away"), "{why}");
         }
         assert_eq!(entry_of(&Folder::beside(&alone).unwrap()), Ok(5000));
+    }
+
+    /// A log of its own that another one was put in the place of, or files that were.
+    #[test]
+    fn files_of_another_log_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let [of, another] = [1, 2].map(LogId::made);
+        let open = || Files::open(folder.path(), "cgf", 9).unwrap();
+        let mut files = open();
+        assert_eq!(files.follow(None), Ok(()), "an older version's log says nothing");
+        files.commit(5).unwrap();
+        drop(files);
+        let mut files = open();
+        assert_eq!((files.follow(Some(of)), files.entry(), files.restart_counter()), (Ok(()), 5, 9));
+        files.commit(6).unwrap();
+        drop(files);
+        let follow = |log: Option<LogId>| open().follow(log);
+        assert_eq!([follow(Some(of)), follow(None)], [Ok(()), Ok(())]);
+        assert_eq!(follow(Some(another)), Err(ANOTHER.to_owned()));
+        assert_eq!(open().entry(), 6);
     }
 
     #[test]

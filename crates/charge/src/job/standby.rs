@@ -370,7 +370,11 @@ impl Own {
     fn take(&mut self, group: &mut Group, record: &[u8]) -> Result<(), Fault> {
         let number = self.core.state().sequence() + 1;
         let refused = |why: String| Fault::from(trunkline_commit::Fault::Refused { number, why });
-        let entry = Entry::of_record(number, record).map_err(|why| refused(format!("of the stream: {why}")))?;
+        let entry = Entry::of_record(number, record).and_then(|entry| {
+            self.core.state().fits(&entry)?;
+            Ok(entry)
+        });
+        let entry = entry.map_err(|why| refused(format!("of the stream: {why}")))?;
         if group.put(record) == Err(Refused::Waiting) {
             self.commit(group)?;
             group.put(record).map_err(|why| refused(why.to_string()))?;

@@ -1,5 +1,6 @@
 //! Who pays for which number, read out of a ledger beside its node: bounded, and given up when nobody waits for it.
 
+use super::reading::Sieve;
 use super::{Fault, LogFault};
 use crate::account::Entry;
 use crate::session::{Payers, Restoring, State};
@@ -46,19 +47,20 @@ pub fn payers<D: Disk>(
                 restoring.take(record).map_err(|fault| fault.to_string())?;
                 reading.go_on(restoring.payers()).map_err(|()| String::new())
             });
-            reading.end(read)?;
+            reading.end(read.map_err(Fault::from))?;
             let refused = |why: String| Fault::from(LogFault::Refused { number: base.last, why });
             restoring.state().map_err(|fault| refused(fault.to_string()))?
         }
         None => State::default(),
     };
     let from = base.map_or(0, |base| base.last) + 1;
+    let sieve = Sieve::default();
     let read = trunkline_commit::read_known(disk, from, witnesses, |number, record| {
-        state.fold_payers(&Entry::of_record(number, record)?);
+        state.fold_payers(&sieve.pass(Entry::of_record(number, record))?);
         let payers = state.account_count() + state.subscriber_count();
         Ok(if reading.go_on(payers).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     });
-    reading.end(read.map(drop))?;
+    reading.end(read.map(drop).map_err(|fault| sieve.fault(fault)))?;
     Ok(Payers::new(state))
 }
 
@@ -83,10 +85,10 @@ impl Reading<'_> {
     }
 
     /// Why it was not read to its end.
-    fn end(&mut self, read: Result<(), LogFault>) -> Result<(), NoPayers> {
+    fn end(&mut self, read: Result<(), Fault>) -> Result<(), NoPayers> {
         match self.why.take() {
             Some(why) => Err(why),
-            None => Ok(read.map_err(Fault::from)?),
+            None => Ok(read?),
         }
     }
 }

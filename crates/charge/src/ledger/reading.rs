@@ -1,7 +1,10 @@
 //! Records become a state: those of a snapshot, then entries.
 
-use crate::account::Entry;
+use super::Fault;
+use crate::account::{Entry, NoEntry};
 use crate::session::{Restoring, State};
+use core::cell::Cell;
+use trunkline_commit::Fault as LogFault;
 
 /// A state at its making.
 #[derive(Debug, Default)]
@@ -17,18 +20,19 @@ impl Reading {
     }
 
     /// Takes the next record of the log; the entry that it is.
-    pub fn entry(&mut self, number: u64, record: &[u8]) -> Result<Entry, String> {
+    pub fn entry(&mut self, number: u64, record: &[u8]) -> Result<Entry, NoEntry> {
         let entry = Entry::of_record(number, record)?;
         self.fold(&entry)?;
         Ok(entry)
     }
 
-    /// Takes the next entry.
-    pub fn fold(&mut self, entry: &Entry) -> Result<(), String> {
-        self.settle()?;
+    /// Takes the next entry; one that is refused changes nothing.
+    pub fn fold(&mut self, entry: &Entry) -> Result<(), NoEntry> {
+        self.settle().map_err(NoEntry::Before)?;
         if entry.sequence != self.state.sequence() + 1 {
-            return Err(format!("it comes after entry {}", self.state.sequence()));
+            return Err(NoEntry::After(self.state.sequence()));
         }
+        self.state.fits(entry)?;
         self.state.fold(entry);
         Ok(())
     }
@@ -51,5 +55,28 @@ impl Reading {
     pub fn state(mut self) -> Result<State, String> {
         self.settle()?;
         Ok(self.state)
+    }
+}
+
+/// Tells an entry that is understood and cannot be there, which is damage, from one that is not understood: the log
+/// knows of both only that they were refused.
+#[derive(Debug, Default)]
+pub struct Sieve(Cell<bool>);
+
+impl Sieve {
+    /// What the log is told of an entry.
+    pub fn pass<T>(&self, entry: Result<T, NoEntry>) -> Result<T, String> {
+        entry.map_err(|no| {
+            self.0.set(no.is_damage());
+            no.to_string()
+        })
+    }
+
+    /// The fault that the log then had.
+    pub fn fault(&self, fault: LogFault) -> Fault {
+        match fault {
+            LogFault::Refused { .. } if self.0.get() => Fault::Unfit(fault),
+            fault => Fault::Log(fault),
+        }
     }
 }

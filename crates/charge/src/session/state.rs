@@ -3,6 +3,7 @@
 mod answers;
 mod debits;
 mod forwarding;
+mod free;
 mod orders;
 mod session;
 mod shards;
@@ -20,7 +21,7 @@ pub(super) use session::{Phase, Service, Session};
 pub use snapshot::{NoSnapshot, RECEIVED, Restoring, SNAPSHOT_VERSION};
 
 use crate::account::{
-    Account, Charge, Effect, Entry, Grant, Identity, IdentityKind, Kept, Place, Recording, ServiceKey,
+    Account, Charge, Effect, Entry, Grant, Identity, IdentityKind, Kept, NoEntry, Place, Recording, ServiceKey,
 };
 use crate::calendar::Moment;
 use crate::gateway::receiver;
@@ -244,6 +245,22 @@ impl State {
         self.strays.iter().rev().find(is_it).map(|stray| stray.sequence)
     }
 
+    /// That an entry can be the next one of this ledger: it names no slot that no session of it can have had.
+    ///
+    /// # Errors
+    /// It names one.
+    pub fn fits(&self, entry: &Entry) -> Result<(), NoEntry> {
+        // Each entry that is gone may have begun a session.
+        let mut slots = u64::from(self.sessions.used()).saturating_add(self.lost);
+        for effect in &entry.effects {
+            slots += u64::from(matches!(effect, Effect::Opened { .. }));
+            if let Some(slot) = effect.slot().filter(|slot| u64::from(*slot) >= slots) {
+                return Err(NoEntry::Slot { slot, slots });
+            }
+        }
+        Ok(())
+    }
+
     /// Does what an entry says: the next one, whose number is that of the newest plus 1.
     pub fn fold(&mut self, entry: &Entry) {
         entry.effects.iter().for_each(|effect| self.apply(effect));
@@ -254,9 +271,7 @@ impl State {
 
     /// Gives up the answers that were kept: who only looks what would be needs none.
     pub(super) fn forget_answers(&mut self) {
-        for slot in 0..self.sessions.used() {
-            self.session_mut(slot).into_iter().for_each(|session| session.answers = Answers::default());
-        }
+        self.sessions.sessions_mut().for_each(|session| session.answers = Answers::default());
     }
 
     /// Does of an entry what says who pays for which number and by which plan; accounts have no balance then, and there

@@ -297,9 +297,12 @@ fn top_up(sequence: u64) -> Vec<u8> {
 #[test]
 fn what_is_no_ledger_of_this_program_is_refused() {
     let refused = |world: &Arc<World>| open(world).map(drop).expect_err("refused").to_string();
-    assert_eq!(refused(&written(&[top_up(1), top_up(3)])), "record 2: it holds entry 3 (00000000000000000001.log)");
+    assert_eq!(
+        refused(&written(&[top_up(1), top_up(3)])),
+        "record 2: it holds entry 3 (00000000000000000001.log, octet 32)"
+    );
     let other = refused(&written(&[top_up(1), vec![99]]));
-    assert_eq!(other, "record 2: not an entry of this version of the ledger (00000000000000000001.log)");
+    assert_eq!(other, "record 2: not an entry of this version of the ledger (00000000000000000001.log, octet 32)");
     let text = Box::from("[plan]\nname = \"x\"");
     let plan = Entry { sequence: 1, at: NOW, effects: vec![Effect::Plan { name: "x".into(), text }] };
     let world = written(&[plan.encode()]);

@@ -36,6 +36,7 @@ mod sessions;
 #[path = "../../../directory/tests/all/slapd/world.rs"]
 mod slapd;
 mod tryout;
+mod unfit;
 mod voice;
 #[path = "../../../commit/tests/all/world/mod.rs"]
 mod world;

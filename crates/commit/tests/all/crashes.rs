@@ -344,7 +344,7 @@ fn who_does_not_understand_a_record_ends_the_start() {
     let refused = Log::open(Arc::clone(&world), OPTIONS, |_| Ok(()), |_, _| Err("of a newer program".to_owned()));
     let fault = refused.unwrap_err().to_string();
     assert!(
-        fault.starts_with("record ") && fault.ends_with(": of a newer program (00000000000000000017.log)"),
+        fault.starts_with("record ") && fault.ends_with(": of a newer program (00000000000000000017.log, octet 32)"),
         "{fault}"
     );
 }

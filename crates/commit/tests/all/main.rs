@@ -1,5 +1,6 @@
 //! All integration tests of commit, one binary: it is linked once, and what tests share is compiled once.
 
+mod another;
 mod committer;
 mod copy;
 mod crashes;

@@ -218,25 +218,46 @@ fn index_into(
 }
 
 /// Makes the index of a segment in place of one that cannot be used, with checksums of the contents behind it: those of
-/// the former index if they can still be read, so that damage to both shows; else of what is found.
+/// the former index if they can still be read, so that damage to both shows, and a segment that was cut or exchanged;
+/// else of what is found.
 ///
 /// # Errors
 /// Nothing of the segment can be read. What is damaged ends the index, and is told beside it.
 pub fn make_again(capture: &Path, former: &Path) -> Result<(Vec<u8>, Option<SegmentFault>), SegmentFault> {
-    let unreadable = |e: io::Error| SegmentFault { offset: 0, fault: FileFault::Unreadable(e.to_string()) };
     let opened = FileAt::open(capture).map_err(unreadable)?;
-    let octets = opened.octets();
-    let kept = sums_of(former).filter(|sums| sums.octets == octets && sums.origin != Origin::None);
-    let sums = match kept {
+    let sums = match written(former) {
         Some(sums) => sums,
         None => Sums::of(InOrder { file: &opened, at: 0 }).map_err(unreadable)?,
     };
-    let (mut builder, mark) = (Builder::new(), opened.mark().map_err(unreadable)?);
-    let fault = index_into(&mut builder, opened, false)?.1;
+    make_with(opened, Some(&sums))
+}
+
+/// The same for who only looks for packets and does not read all of the contents: where the former index has no
+/// checksums, this one has none.
+///
+/// # Errors
+/// As [`make_again`].
+pub fn make_for_reading(capture: FileAt, former: &Path) -> Result<(Vec<u8>, Option<SegmentFault>), SegmentFault> {
+    make_with(capture, written(former).as_ref())
+}
+
+fn make_with(capture: FileAt, sums: Option<&Sums>) -> Result<(Vec<u8>, Option<SegmentFault>), SegmentFault> {
+    let (mut builder, mark) = (Builder::new(), capture.mark().map_err(unreadable)?);
+    let fault = index_into(&mut builder, capture, false)?.1;
+    let Some(sums) = sums else { return Ok((builder.seal(&mark), fault)) };
     builder.summed();
     let mut index = builder.seal(&mark);
     sums.emit(&mut index);
     Ok((index, fault))
+}
+
+/// What an index knows of contents, whatever else is wrong with it.
+fn written(former: &Path) -> Option<Sums> {
+    sums_of(former).filter(|sums| sums.origin != Origin::None)
+}
+
+fn unreadable(e: io::Error) -> SegmentFault {
+    SegmentFault { offset: 0, fault: FileFault::Unreadable(e.to_string()) }
 }
 
 /// The checksums of contents at the end of an index file, whatever else is in it.

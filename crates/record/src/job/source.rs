@@ -130,8 +130,9 @@ impl Planned {
         }
         self.remade = Some(why.unwrap_or(IndexError::Unreadable("there is none".to_owned())));
         let owner = capture.owner();
-        let Ok((octets, _, fault)) = index_file::make(capture, false) else { return };
-        if let (Some(path), Ok(owner)) = (self.file.indexes.first().filter(|_| fault.is_none()), owner) {
+        let Some(path) = self.file.indexes.first() else { return };
+        let Ok((octets, fault)) = index_file::make_for_reading(capture, path) else { return };
+        if let (Ok(owner), None) = (owner, &fault) {
             // Where it cannot be written it is made again next time.
             let _ = index_file::write(path, &octets, owner);
         }

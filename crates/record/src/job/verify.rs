@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use trunkline_capture::FileError;
 use trunkline_kit::sums::{Compared, Origin, Sums};
 
-use super::folder::SegmentFile;
+use super::folder::{HOUR_NS, SegmentFile};
 use super::index_file::{self, FileAt};
-use crate::index::{Facts, Flow, IndexError, ReadAt, View};
+use crate::identity::{Identity, LogId};
+use crate::index::{Facts, Flow, IndexError, ReadAt, Span, View};
+use crate::names::segment_name;
 
 /// How much of a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +58,8 @@ pub struct Verified {
     pub index_octets: u64,
     /// What is known of what is in it.
     pub contents: Contents,
+    /// Which segment of which log it says that it is.
+    pub identity: Option<Identity>,
 }
 
 /// Reads a file as deep as that, compares its contents with their checksums and what its index says with a scan.
@@ -67,6 +71,7 @@ pub fn verify(file: &SegmentFile, depth: Depth) -> Result<Verified, FileError> {
     let error = |offset, fault| FileError { path: file.path.clone(), offset, decompressed, fault };
     let unreadable = |e: io::Error| error(0, trunkline_capture::FileFault::Unreadable(e.to_string()));
     let capture = file.open().map_err(unreadable)?;
+    let identity = if file.class.is_some() { Identity::of(&capture).map_err(unreadable)? } else { None };
     let path = file.indexes.iter().find(|path| path.exists());
     let opened = || match path {
         _ if file.growing => Err(IndexError::Unreadable("it is being written".to_owned())),
@@ -87,14 +92,58 @@ pub fn verify(file: &SegmentFile, depth: Depth) -> Result<Verified, FileError> {
     if depth == Depth::Index {
         let facts = opened.as_ref().ok().map(View::facts);
         let index = opened.and_then(|view| whole(&view)).err().filter(|_| !file.growing);
-        return Ok(Verified { facts, fault: None, index, index_octets, contents });
+        return Ok(Verified { facts, fault: None, index, index_octets, contents, identity });
     }
     let (octets, _, fault) = index_file::make(capture, file.growing).map_err(|f| error(f.offset, f.fault))?;
     let scanned = View::open(octets).map_err(|e| unreadable(io::Error::other(e.to_string())))?;
     let fault = fault.map(|f| error(f.offset, f.fault));
     let facts = Some(scanned.facts());
     let index = opened.and_then(|view| whole(&view).and_then(|()| compare(&view, &scanned)));
-    Ok(Verified { facts, fault, index: index.err().filter(|_| !file.growing), index_octets, contents })
+    Ok(Verified { facts, fault, index: index.err().filter(|_| !file.growing), index_octets, contents, identity })
+}
+
+/// Whether a segment is the one of its name, and of the log of its folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Belongs {
+    /// It is.
+    Here,
+    /// It is another one: what it says, or its packets.
+    Elsewhere(String),
+    /// It is, as far as can be told: what nobody knows.
+    Unknown(&'static str),
+}
+
+/// Compares what a segment says of itself with its name, and with the log of its data folder as far as that is known.
+/// Of one that says nothing the times of its packets, as `facts` has them, have to be near that of its name.
+pub fn belongs(
+    file: &SegmentFile,
+    (identity, facts): (Option<&Identity>, Option<&Facts>),
+    log: Option<LogId>,
+) -> Belongs {
+    let Some(class) = file.class else { return Belongs::Here };
+    let name = segment_name(class, file.begins_ns, file.lane, file.again);
+    match (identity, log) {
+        (Some(identity), _) if identity.name != name => Belongs::Elsewhere(format!(
+            "it is another segment, by its header: {} of log {}",
+            identity.name, identity.log
+        )),
+        (Some(identity), Some(log)) if identity.log != log => {
+            Belongs::Elsewhere(format!("it is of another log, by its header: of {}, and this is {log}", identity.log))
+        }
+        (Some(_), Some(_)) => Belongs::Here,
+        (Some(_), None) => Belongs::Unknown("whether it is of this log: the note of volumes does not say which it is"),
+        (None, _) => {
+            let span = facts.map(|facts| facts.span).filter(|span| !span.is_empty());
+            let near = Span {
+                first_ns: file.begins_ns.saturating_sub(HOUR_NS),
+                last_ns: file.begins_ns.saturating_add(HOUR_NS),
+            };
+            match span.filter(|span| span.first_ns < near.first_ns || span.last_ns > near.last_ns) {
+                Some(_) => Belongs::Elsewhere("its packets are not of the time of its name".to_owned()),
+                None => Belongs::Unknown("whether it is the segment of its name and log: written before segments said"),
+            }
+        }
+    }
 }
 
 /// All sections of an index, and the checksums behind them.

@@ -7,11 +7,17 @@ use std::path::{Path, PathBuf};
 use trunkline_kit::place;
 
 use super::FOLDER;
+use super::folder::{SegmentFile, Wish, list_on};
+use crate::class::Class;
+use crate::identity::{Identity, LogId};
+use crate::index::Span;
 
 /// The note below a data folder.
 pub const FILE: &str = "packets/volumes";
 /// Folders that a note names at most; of more, those longest out of use are left out.
 pub const VOLUMES_MAX: usize = 256;
+/// Segments that are asked which log they are of, where the note does not say.
+const SAID_MAX: usize = 15;
 /// Octets of a note at most: of folders with the longest names there are.
 const OCTETS_MAX: u64 = 2 * VOLUMES_MAX as u64 * 4096;
 /// First line of the note; of an earlier version, which had no checksum at its end.
@@ -29,6 +35,8 @@ pub struct Volumes {
     pub slow: Option<PathBuf>,
     /// Those that are not used any more but may hold segments.
     pub former: Vec<PathBuf>,
+    /// Which log it is; none where an earlier version noted the volumes, or nobody did.
+    pub log: Option<LogId>,
 }
 
 /// What the note says. What is no file in its place is a note that is damaged.
@@ -89,8 +97,19 @@ impl Volumes {
     pub fn mend(&self, data: &Path) -> io::Result<PathBuf> {
         let (note, kept) = (data.join(FILE), data.join(FILE).with_extension("damaged"));
         std::fs::rename(&note, &kept)?;
-        self.note(data)?;
+        Volumes { log: self.log.or_else(|| self.said()), ..self.clone() }.note(data)?;
         Ok(kept)
+    }
+
+    /// Which log the newest segments say that this is, most of them: where its note is gone, or was damaged and so is
+    /// not believed.
+    pub fn said(&self) -> Option<LogId> {
+        let mut segments = list_on(self, 0, &Wish { span: Span::ALL, classes: Class::ALL.to_vec() }).ok()?;
+        segments.sort_by_key(|segment| core::cmp::Reverse(segment.begins_ns));
+        let of = |segment: &SegmentFile| Some(Identity::of(&segment.open().ok()?).ok()??.log);
+        let mut said: Vec<LogId> = segments.iter().take(SAID_MAX).filter_map(of).collect();
+        said.sort_unstable();
+        said.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).and_then(|same| same.first().copied())
     }
 
     /// All folders that may hold segments, the data folder first.
@@ -137,7 +156,9 @@ impl Volumes {
             }
         }
         former.truncate(VOLUMES_MAX.saturating_sub(folders.len() + 1));
-        let volumes = Volumes { folders, slow, former };
+        // The same for ever: what is asked for counts only where nobody noted it.
+        let log = earlier.log.or(self.log);
+        let volumes = Volumes { folders, slow, former, log };
         let path = data.join(FILE);
         std::fs::create_dir_all(data.join(FOLDER))?;
         place::replace(&path, &volumes.text(&data_itself)?, place::PRIVATE)
@@ -157,6 +178,9 @@ impl Volumes {
         self.folders.iter().try_for_each(|f| line("volume", f))?;
         self.slow.iter().try_for_each(|f| line("slow", f))?;
         self.former.iter().try_for_each(|f| line("former", f))?;
+        if let Some(log) = self.log {
+            text.extend(format!("log {log}\n").as_bytes());
+        }
         let check = format!("check {:08x}\n", crc32fast::hash(&text));
         text.extend(check.as_bytes());
         Ok(text)
@@ -176,9 +200,13 @@ impl Volumes {
         let mut lines = octets.split(|o| *o == b'\n');
         let mut volumes = Volumes::default();
         lines.next().filter(|head| *head == HEAD || octets.starts_with(HEAD_BEFORE))?;
-        for line in lines.filter(|line| !line.is_empty()).take(VOLUMES_MAX) {
+        for line in lines.filter(|line| !line.is_empty()).take(VOLUMES_MAX + 2) {
             let at = line.iter().position(|o| *o == b' ')?;
             let (word, path) = (line.get(..at)?, line.get(at + 1..)?);
+            if word == b"log" {
+                volumes.log = Some(LogId::parse(std::str::from_utf8(path).ok()?)?);
+                continue;
+            }
             let path = if path == HERE { data.to_path_buf() } else { PathBuf::from(OsStr::from_bytes(path)) };
             match word {
                 b"volume" => volumes.folders.push(path),

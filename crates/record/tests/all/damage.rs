@@ -11,9 +11,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use trunkline_capture::{Batch, FileSource};
 use trunkline_kit::sums::Origin;
+use trunkline_record::identity::LogId;
 use trunkline_record::index::{IndexError, Span};
-use trunkline_record::job::verify::{Contents, Depth, NotChecked, Verified, verify};
-use trunkline_record::job::{KINDS, Recorder, SegmentFile, Wish, index_file, list, repair_log};
+use trunkline_record::job::verify::{Belongs, Contents, Depth, NotChecked, Verified, belongs, verify};
+use trunkline_record::job::{KINDS, Recorder, SegmentFile, Volumes, Wish, index_file, list, repair_log};
 use trunkline_record::{Class, Rules};
 use trunkline_sim::{Preset, Settings};
 use trunkline_spool::{Options, Volume};
@@ -162,4 +163,84 @@ fn a_pipe_in_place_of_an_index_holds_nobody() {
     assert!(fault.is_none());
     index_file::write(&file.indexes[0], &octets, file.open().unwrap().owner().unwrap()).unwrap();
     assert_eq!(deep(&file).index, None);
+}
+
+/// Puts a segment with its index in the place of another one.
+fn put(from: &SegmentFile, to: &SegmentFile) {
+    std::fs::copy(&from.path, &to.path).unwrap();
+    std::fs::copy(&from.indexes[0], &to.indexes[0]).unwrap();
+}
+
+fn place(file: &SegmentFile, log: Option<LogId>) -> Belongs {
+    let found = deep(file);
+    assert_eq!((found.contents.clone(), found.index.clone()), (Contents::Whole(Origin::Written), None));
+    belongs(file, (found.identity.as_ref(), found.facts.as_ref()), log)
+}
+
+/// A segment and its index are whole wherever they lie: the segment's header says where that should be.
+#[test]
+fn a_segment_in_the_place_of_another_one_is_told() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (data, elsewhere) = (log(folder.path(), false), log(other.path(), false));
+    let log = Volumes::of(&data).unwrap().log;
+    assert!(log.is_some() && log != Volumes::of(&elsewhere).unwrap().log);
+    let (files, others) = (segments(&data), segments(&elsewhere));
+    for file in &files {
+        assert_eq!(place(file, log), Belongs::Here);
+        assert!(matches!(place(file, None), Belongs::Unknown(_)));
+    }
+    put(&files[1], &files[0]);
+    let name = files[1].path.strip_prefix(&data).unwrap().to_string_lossy().into_owned();
+    let told = Belongs::Elsewhere(format!("it is another segment, by its header: {name} of log {}", log.unwrap()));
+    assert_eq!((place(&files[0], log), place(&files[0], None)), (told.clone(), told));
+    // Of another folder, with the same name: same moment, same class, same lane.
+    put(&others[0], &files[0]);
+    assert_eq!(files[0].path.strip_prefix(&data).unwrap(), others[0].path.strip_prefix(&elsewhere).unwrap());
+    let Belongs::Elsewhere(why) = place(&files[0], log) else { panic!("{:?}", place(&files[0], log)) };
+    assert!(why.contains("it is of another log, by its header: of "), "{why}");
+    // A log whose note is gone is the one that most of its segments say.
+    std::fs::remove_file(data.join("packets/volumes")).unwrap();
+    assert_eq!(Volumes::of(&data).unwrap().said(), log);
+    let mut options = Options::new(vec![Volume::new(&data)]).memory(64 << 20);
+    options.keep_free = 0;
+    drop(Recorder::open(options, Rules::default()).unwrap());
+    assert_eq!(Volumes::of(&data).unwrap().log, log);
+}
+
+/// One that was written before segments said which they are is compared by its times alone.
+#[test]
+fn a_segment_from_before_is_told_by_its_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = log(folder.path(), false);
+    let file = segments(&data).remove(0);
+    let facts = deep(&file).facts;
+    let of = |begins_ns: i64| {
+        let file = SegmentFile { begins_ns, ..file.clone() };
+        belongs(&file, (None, facts.as_ref()), None)
+    };
+    let hours = 3_600_000_000_000;
+    assert!(matches!(of(file.begins_ns), Belongs::Unknown(why) if why.contains("written before")));
+    for moved in [-24 * hours, -2 * hours, 2 * hours, 9000 * hours] {
+        assert_eq!(
+            of(file.begins_ns + moved),
+            Belongs::Elsewhere("its packets are not of the time of its name".into())
+        );
+    }
+}
+
+/// An index that is made anew for a segment that was exchanged, or cut between two records, keeps what the one before
+/// knew: nobody calls the segment whole then.
+#[test]
+fn a_repair_of_the_index_does_not_call_another_segment_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = log(folder.path(), false);
+    let files = segments(&data);
+    let (file, other) = (&files[0], files.iter().find(|f| deep(f).facts != deep(&files[0]).facts).unwrap());
+    std::fs::copy(&other.path, &file.path).unwrap();
+    assert_eq!(deep(file).index, Some(IndexError::Stale));
+    let (octets, fault) = index_file::make_again(&file.path, &file.indexes[0]).unwrap();
+    assert!(fault.is_none());
+    index_file::write(&file.indexes[0], &octets, file.open().unwrap().owner().unwrap()).unwrap();
+    let found = deep(file);
+    assert!(found.index.is_none() && matches!(found.contents, Contents::Damaged(_)), "{found:?}");
 }

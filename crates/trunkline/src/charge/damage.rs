@@ -4,7 +4,7 @@ use super::{configured, gtpp, records};
 use crate::failure::Failure;
 use std::path::Path;
 use trunkline_charge::job::records::checkpoint::{self, Unusable};
-use trunkline_charge::job::{received_witness, witness};
+use trunkline_charge::job::{received_strange, received_witness, witness};
 use trunkline_charge::ledger::Fault;
 use trunkline_commit::{Folder, Witness};
 use trunkline_kit::untrusted::shell_word;
@@ -26,6 +26,12 @@ pub fn strange(data: &Path) -> Option<String> {
         Err(Unusable::Another(why)) => Some(why),
         _ => None,
     }
+}
+
+/// That received records were made of another log than the one of a data folder's charging gateway.
+pub fn strange_received(data: &Path) -> Option<String> {
+    let files = Folder::beside(&gtpp::received_files(data)).ok()?;
+    received_strange(&files, &Folder::beside(&gtpp::log(data)).ok()?)
 }
 
 /// Why a ledger cannot be read: one that is damaged is told with what can be said and what cannot.

@@ -53,6 +53,11 @@ pub fn received_files(data: &Path) -> PathBuf {
     configured::folder(data).join(RECEIVED)
 }
 
+/// The log of the charging gateway in a data folder.
+pub fn log(data: &Path) -> PathBuf {
+    configured::folder(data).join(LOG)
+}
+
 /// Where each of several nodes writes records of others; none where none are taken.
 pub fn received(charge: &Charge, gtpp: &ChargeGtpp, data: &Path) -> Option<ReceivedSetup> {
     let files = received_files(data);

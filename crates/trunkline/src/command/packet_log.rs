@@ -6,8 +6,9 @@ use crate::moment;
 use crate::terminal::Terminal;
 use std::path::{Path, PathBuf};
 use trunkline_record::Class;
+use trunkline_record::identity::LogId;
 use trunkline_record::index::Span;
-use trunkline_record::job::{SegmentFile, Wish, index_file, list};
+use trunkline_record::job::{SegmentFile, Volumes, Wish, index_file, list};
 
 /// The part of the packet log that is meant.
 #[derive(Clone, Debug, clap::Args)]
@@ -72,6 +73,11 @@ impl Part {
     pub fn segments(&self, span: Span) -> Result<Vec<SegmentFile>, Failure> {
         self.must_have_log()?;
         segments(&self.data, span, &self.classes())
+    }
+
+    /// Which logs the folders have, in their order; none of one whose note of volumes does not say.
+    pub fn logs(&self) -> Vec<Option<LogId>> {
+        self.data.iter().map(|data| Volumes::of(data).ok().and_then(|volumes| volumes.log)).collect()
     }
 
     /// Whether there is anything to ask.

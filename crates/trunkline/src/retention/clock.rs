@@ -87,18 +87,9 @@ pub fn path(data: &Path) -> PathBuf {
 impl Noted {
     /// What this data folder has.
     pub fn load(data: &Path) -> Noted {
-        let path = path(data);
-        match std::fs::symlink_metadata(&path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Noted::Nothing,
-            Err(e) => return Noted::Damaged(e.to_string()),
-            Ok(about) if !about.is_file() || about.len() > OCTETS_MAX => {
-                return Noted::Damaged("it is not a note of the clock".to_owned());
-            }
-            Ok(_) => {}
-        }
-        let text = place::read(&path, OCTETS_MAX).map(|octets| String::from_utf8_lossy(&octets).into_owned());
-        match text {
-            Ok(text) => Moment::parse(&text)
+        match place::read_own(&path(data), OCTETS_MAX) {
+            Ok(None) => Noted::Nothing,
+            Ok(Some(octets)) => Moment::parse(&String::from_utf8_lossy(&octets))
                 .map_or_else(|| Noted::Damaged("its checksum is wrong or missing".to_owned()), Noted::Moment),
             Err(e) => Noted::Damaged(e.to_string()),
         }

@@ -8,6 +8,7 @@ mod cdr;
 mod charge;
 mod check;
 mod graph;
+mod keeping;
 mod load;
 mod standby;
 mod types;

@@ -1,9 +1,11 @@
 //! Append-only logs: the ledger, inventories, alerts, journals.
 
 use super::Item;
-use crate::charge::{configured, damage};
+use crate::charge::{configured, damage, gtpp};
 use std::path::Path;
-use trunkline_commit::{Fault, Folder, Keep, survey};
+use trunkline_charge::job::look_through;
+use trunkline_charge::ledger::Fault;
+use trunkline_commit::{Folder, Keep, survey};
 
 /// Whether it is a segment of a log: 20 digits.
 pub fn is_segment(path: &Path) -> bool {
@@ -33,12 +35,20 @@ pub fn check(data: &Path, folder: &Path) -> Item {
         Ok(disk) => disk,
         Err(e) => return item.unreadable(e),
     };
-    match survey(&disk, keep, &witnesses, &mut |_, _| Ok(())) {
-        Err(fault @ (Fault::Gone(_) | Fault::Damaged { .. })) => item.fault(fault.to_string()),
+    let found = match is_ledger {
+        true => look_through(&disk, &witnesses),
+        false => survey(&disk, keep, &witnesses, &mut |_, _| Ok(())).map_err(Fault::Log),
+    };
+    match found {
+        Err(fault) if fault.is_damage() => item.fault(fault.to_string()),
         Err(fault) => item.unreadable(fault),
         Ok(found) => {
             let gone = found.lost.iter().map(ToString::to_string);
-            let strange = is_ledger.then(|| damage::strange(data)).flatten();
+            let strange = match is_ledger {
+                true => damage::strange(data),
+                false if folder == gtpp::log(data) => damage::strange_received(data),
+                false => None,
+            };
             let mut item =
                 item.faults(strange.into_iter().chain(gone).chain(found.also.iter().map(ToString::to_string)));
             for (from, to) in &found.given_up {

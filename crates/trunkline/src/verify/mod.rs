@@ -7,6 +7,7 @@ mod single;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use trunkline_record::identity::LogId;
 use trunkline_record::job::SegmentFile;
 
 /// Octets of a file of which it is looked what it is.
@@ -88,7 +89,8 @@ pub struct Found {
 
 #[derive(Debug)]
 enum What {
-    Segment(Box<SegmentFile>),
+    /// A segment, and which log it is to be of.
+    Segment(Box<SegmentFile>, Option<LogId>),
     /// A folder with an append-only log.
     Log(PathBuf),
     Single(PathBuf),
@@ -102,7 +104,7 @@ impl Found {
     /// Checks it.
     pub fn check(&self, data: &Path, deep: bool) -> Item {
         match &self.what {
-            What::Segment(file) => packets::check(file, deep),
+            What::Segment(file, log) => packets::check(file, *log, deep),
             What::Log(folder) => logs::check(data, folder),
             What::Single(path) => single::check(path, deep),
             What::Orphan(path) => packets::orphan(path),
@@ -119,7 +121,9 @@ pub fn files(data: &Path) -> io::Result<Vec<Found>> {
     let (mut singles, mut logs) = (Vec::new(), Vec::new());
     walk(data, &mut singles, &mut logs)?;
     let mut found = match packets::segments(data) {
-        Ok(segments) => segments.into_iter().map(|file| Found::new(What::Segment(Box::new(file)))).collect(),
+        Ok((segments, log)) => {
+            segments.into_iter().map(|file| Found::new(What::Segment(Box::new(file), log))).collect()
+        }
         Err(e) => vec![Found { what: What::Unlisted(e.to_string()), octets: 0 }],
     };
     found.extend(packets::orphans(data).unwrap_or_default().into_iter().map(|path| Found::new(What::Orphan(path))));
@@ -171,7 +175,7 @@ impl Found {
     fn new(what: What) -> Found {
         let of = |path: &Path| std::fs::metadata(path).map_or(0, |m| m.len());
         let octets = match &what {
-            What::Segment(file) => of(&file.path),
+            What::Segment(file, _) => of(&file.path),
             What::Single(path) | What::Orphan(path) => of(path),
             What::Log(folder) => std::fs::read_dir(folder)
                 .map_or(0, |files| files.flatten().filter_map(|f| f.metadata().ok()).map(|m| m.len()).sum()),

@@ -6,14 +6,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use trunkline_kit::sums::{Compared, Origin};
 use trunkline_record::Class;
+use trunkline_record::identity::LogId;
 use trunkline_record::index::Span;
-use trunkline_record::job::verify::{Contents, Depth, NotChecked, verify};
+use trunkline_record::job::verify::{Belongs, Contents, Depth, NotChecked, belongs, verify};
 use trunkline_record::job::{FOLDER, SegmentFile, Volumes, Wish, list_on};
 
-/// The segments; where the note of volumes is damaged, of what it still names.
-pub fn segments(data: &Path) -> io::Result<Vec<SegmentFile>> {
+/// The segments; where the note of volumes is damaged, of what it still names. And which log it is, if it says so.
+pub fn segments(data: &Path) -> io::Result<(Vec<SegmentFile>, Option<LogId>)> {
     let (volumes, _) = Volumes::salvaged(data)?;
-    list_on(&volumes, 0, &Wish { span: Span::ALL, classes: Class::ALL.to_vec() })
+    Ok((list_on(&volumes, 0, &Wish { span: Span::ALL, classes: Class::ALL.to_vec() })?, volumes.log))
 }
 
 /// Whether a file is a segment of the log, or its index.
@@ -55,8 +56,8 @@ pub fn orphan(path: &Path) -> Item {
     Item::new("segment", path, "whether it is there").fault("there is its index alone: the segment is gone")
 }
 
-/// Checks a segment and its index.
-pub fn check(file: &SegmentFile, deep: bool) -> Item {
+/// Checks a segment and its index, and whether it is the one of its name and of its log.
+pub fn check(file: &SegmentFile, log: Option<LogId>, deep: bool) -> Item {
     let depth = if deep { Depth::Contents } else { Depth::Index };
     let checked = match (file.growing, deep) {
         (true, true) => "frames",
@@ -71,6 +72,12 @@ pub fn check(file: &SegmentFile, deep: bool) -> Item {
     };
     let mut item = item.faults(found.fault.map(|e| format!("at octet {}: {}", e.offset, e.fault)));
     item = item.faults(found.index.map(|e| format!("its index: {e}")));
+    match belongs(file, (found.identity.as_ref(), found.facts.as_ref()), log) {
+        Belongs::Here if item.checked.is_empty() => {}
+        Belongs::Here => item.checked.push_str(", name"),
+        Belongs::Elsewhere(why) => item = item.fault(why),
+        Belongs::Unknown(why) => item = item.left_out(why),
+    }
     match &found.contents {
         Contents::Whole(origin) => {
             item.checked.push_str(", contents by their checksums");

@@ -218,9 +218,9 @@ fn a_torn_end_is_no_damage() {
 }
 
 /// An entry whose checksum is right and that names a session which no ledger of its length can have had: nobody takes
-/// memory for it, and who reads the ledger says which entry of which file it is.
+/// memory for it, who reads the ledger says which entry of which file it is, and a repair gives up that one.
 #[test]
-fn an_entry_of_a_session_that_cannot_be_is_refused_and_named() {
+fn an_entry_of_a_session_that_cannot_be_is_named_and_given_up_by_a_repair() {
     let data = served(false);
     let data = data.path();
     let next = last(data) + 1;
@@ -233,16 +233,28 @@ fn an_entry_of_a_session_that_cannot_be_is_refused_and_named() {
     log.commit(&mut group).unwrap();
     log.sync_mark().unwrap();
     drop(log);
+    let octet = blocks(data).last().unwrap().0;
     let told = format!(
         "record {next}: it names slot 4294967295 of sessions, and no more than {next} can have been used \
-         (00000000000000000001.log)"
+         (00000000000000000001.log, octet {octet})"
     );
-    for words in [vec!["audit"], vec!["ledger", "1"], vec!["repair", "--dry-run"], vec!["repair"]] {
+    for words in [vec!["audit"], vec!["audit", "--json"], vec!["ledger", "1"]] {
         let (code, out, said) = charge(data, &words);
-        assert_eq!(code, Some(1), "{words:?}: {out}{said}");
-        assert!(said.contains(&told), "{words:?}: {said}");
+        assert_eq!(code, Some(3), "{words:?}: {out}{said}");
+        assert!(said.contains(&told) && said.contains("trunkline charge repair --data "), "{words:?}: {said}");
     }
+    told_of_calls(data, &told);
     assert!(refused(data).contains(&told), "{}", refused(data));
+    let verified = Command::new(PROGRAM).args(["verify", "--data", text(data)]).output().unwrap();
+    let said = String::from_utf8(verified.stdout).unwrap();
+    assert!(verified.status.code() == Some(3) && said.contains(&told), "{said}");
+    let (_, out, _) = charge(data, &["repair", "--dry-run"]);
+    assert!(out.contains(&told) && out.contains("to be given up: 1 entry"), "{out}");
+    mended(data, next, next);
+    assert!(segment(data).with_extension("log.damaged").is_file());
+    serves(data);
+    let verified = Command::new(PROGRAM).args(["verify", "--data", text(data)]).output().unwrap();
+    assert_eq!(verified.status.code(), Some(0), "{}", String::from_utf8_lossy(&verified.stdout));
 }
 
 /// `run` goes on without charging, says so, and is not healthy.

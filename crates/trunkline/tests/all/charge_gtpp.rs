@@ -150,6 +150,49 @@ fn each_acknowledged_record_is_billed_once_over_kills() {
     assert!(found == expected, "each once");
 }
 
+/// The log of one gateway and the files of another: what the cursor counts is not of this log.
+#[test]
+fn a_log_of_another_gateway_is_told_by_verify_and_not_served() {
+    let played = |seed: u64, time: u64| {
+        let folder = tempfile::tempdir().unwrap();
+        let address = format!("127.0.0.1:{}", free_udp());
+        let mut node = Node::start_with(folder.path(), &["--gtpp", &address]);
+        let mut cdf = Cdf::new(&address, seed);
+        cdf.play(Duration::from_millis(time));
+        cdf.finish();
+        node.stop();
+        folder
+    };
+    let (own, other) = (played(3, 100), played(4, 600));
+    let data = own.path();
+    let verify =
+        || Command::new(env!("CARGO_BIN_EXE_trunkline")).arg("verify").arg("--data").arg(data).output().unwrap();
+    let before = verify();
+    assert_eq!(before.status.code(), Some(0), "{}", String::from_utf8_lossy(&before.stdout));
+    let log = data.join("charge/gateway");
+    std::fs::remove_dir_all(&log).unwrap();
+    std::fs::create_dir(&log).unwrap();
+    for entry in std::fs::read_dir(other.path().join("charge/gateway")).unwrap() {
+        let from = entry.unwrap().path();
+        std::fs::copy(&from, log.join(from.file_name().unwrap())).unwrap();
+    }
+    let told = "received records were made of the log of another gateway, by their cursor";
+    let after = verify();
+    let said = String::from_utf8_lossy(&after.stdout);
+    assert!(after.status.code() == Some(3) && said.contains(told), "{said}");
+    let address = format!("127.0.0.1:{}", free_udp());
+    let mut serve = Command::new(env!("CARGO_BIN_EXE_trunkline"));
+    serve.args(["charge", "serve", "--host", "ocs.example", "--realm", "example", "--listen", "127.0.0.1:0"]);
+    let served = serve.args(["--gtpp", &address, "--data"]).arg(data).stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&served.stderr);
+    assert!(served.status.code() == Some(1) && said.contains(told), "{said}");
+    // Both elsewhere: the gateway begins anew.
+    ["gateway", "received"].iter().for_each(|name| {
+        std::fs::rename(data.join("charge").join(name), data.join(format!("{name}-before"))).unwrap();
+    });
+    Node::start_with(data, &["--gtpp", &address]).stop();
+}
+
 #[test]
 fn what_is_no_message_is_counted_and_the_node_goes_on() {
     let folder = tempfile::tempdir().unwrap();

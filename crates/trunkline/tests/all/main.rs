@@ -46,6 +46,7 @@ mod ports;
 mod reported;
 mod reports;
 mod responder;
+mod restored_in_part;
 mod rights;
 mod run;
 mod run_cache;

@@ -68,7 +68,7 @@ fn a_whole_folder_is_told_file_by_file() {
     assert!(last.contains(" 0 damaged, 0 unreadable, 0 could not be checked"), "{out}");
     let segments = out.lines().filter(|line| line.starts_with("whole: segment ")).count();
     assert!(segments > 3, "{out}");
-    assert!(out.contains("checked frames, index, contents by their checksums"), "{out}");
+    assert!(out.contains("checked frames, index, name, contents by their checksums"), "{out}");
     assert!(out.contains("whole: day ") && out.contains("rows by their checksums"), "{out}");
     assert!(out.contains("whole: note of volumes "), "{out}");
     // Without --deep no line says that contents are whole.
@@ -146,7 +146,7 @@ fn what_was_written_before_is_not_called_whole() {
     index_file::write(&segment.with_extension("idx"), &octets, owner).unwrap();
     let found = desk.verify(&["--deep"], 0);
     assert!(found[0]["not_checked"].to_string().contains("written before there were checksums"), "{}", found[0]);
-    assert_eq!(found[0]["checked"], "frames, index");
+    assert_eq!(found[0]["checked"], "frames, index, name");
     let out = desk.run(&["packets", "verify", "--data", "data"], 0);
     assert!(out.contains("all whole; the contents of 1 file could not be checked"), "{out}");
 }

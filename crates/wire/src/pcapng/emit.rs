@@ -21,12 +21,20 @@ pub struct Statistics {
 
 /// Appends a section header, with the name of the program that writes it.
 pub fn section(out: &mut Vec<u8>, application: &str) {
+    section_with(out, application, None);
+}
+
+/// The same with a comment.
+pub fn section_with(out: &mut Vec<u8>, application: &str, comment: Option<&str>) {
     let mut block = Block::begin(out, SECTION);
     block.word(0x1a2b_3c4d);
     block.octets(&[1, 0, 0, 0]);
     // The section's length is not known yet: -1.
     block.octets(&[0xff; 8]);
     block.option(options::SHB_USERAPPL, application.as_bytes());
+    if let Some(comment) = comment {
+        block.option(options::COMMENT, comment.as_bytes());
+    }
     block.end_options();
     block.end();
 }

@@ -70,7 +70,7 @@ pub fn read(place: &Place, options: Options) -> Result<Found, String> {
     let text = |path: &Path, error: &dyn core::fmt::Display| format!("{}: {error}", path.display());
     // Where there is no log, peers are told that their numbers begin anew.
     let restart_counter = present() as u8;
-    let files = Files::open(&place.files, &place.node, restart_counter).map_err(|e| text(&place.files, &e))?;
+    let mut files = Files::open(&place.files, &place.node, restart_counter).map_err(|e| text(&place.files, &e))?;
     let disk = Folder::open(&place.log).map_err(|e| text(&place.log, &e))?;
     let billed = files.entry();
     let reading = RefCell::new(Reading { billed, ..Reading::default() });
@@ -83,6 +83,7 @@ pub fn read(place: &Place, options: Options) -> Result<Found, String> {
         |number, record| reading.borrow_mut().entry(number, record),
     );
     let log = log.map_err(|e| text(&place.log, &e))?;
+    files.follow(log.id()).map_err(|why| text(&place.files, &why))?;
     tell_found("charging: the log of received records", log.found());
     let mut reading = reading.into_inner();
     reading.settle()?;

@@ -484,7 +484,7 @@ fn complete<L: Disk>(ledger: &L, ended: Ended, known: &mut Option<(Source, Openi
     let read = |source: Source| {
         let place = Place { segment: source.segment, at: source.at };
         match read_again(ledger, place) {
-            Ok(octets) => Entry::of_record(source.entry, &octets),
+            Ok(octets) => Ok(Entry::of_record(source.entry, &octets)?),
             // A repair gave it up: what it said is not known any more.
             Err(_) if is_lost(ledger, source.entry)? => Ok(Entry::lost(source.entry)),
             Err(fault) => Err(fault.to_string()),
@@ -511,7 +511,7 @@ fn complete<L: Disk>(ledger: &L, ended: Ended, known: &mut Option<(Source, Openi
 fn is_lost<L: Disk>(ledger: &L, entry: u64) -> Result<bool, String> {
     let mut lost = false;
     let see = |number: u64, _: Place, record: &[u8]| {
-        lost |= number == entry && record.is_empty();
+        lost |= number == entry && Entry::is_given_up(record);
         Ok(())
     };
     Follower::<L>::new(entry).poll(ledger, entry, see).map_err(|fault| fault.to_string())?;

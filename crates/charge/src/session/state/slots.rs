@@ -1,16 +1,21 @@
 //! Places of sessions in memory, and who is where.
 
 use super::Aside;
+use super::free::Free;
 use super::session::Session;
 use super::shards::Shards;
+use crate::pages::Pages;
 use core::hash::BuildHasher;
+use core::ops::RangeInclusive;
 use hashbrown::DefaultHashBuilder;
 
-/// Sessions by their slots and by their names. Slots that are free are used anew, the newest first.
+/// Sessions by their slots and by their names. Slots that are free are used anew, the newest first. Memory is taken for
+/// sessions, not for the slots below them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Slots {
-    sessions: Vec<Option<Box<Session>>>,
-    free: Vec<u32>,
+    sessions: Pages<Box<Session>>,
+    used: u32,
+    free: Free,
     names: Aside<Names>,
 }
 
@@ -24,36 +29,40 @@ struct Names {
 impl Slots {
     /// Sessions, open and closed.
     pub fn len(&self) -> usize {
-        self.sessions.len() - self.free.len()
+        self.sessions.len()
     }
 
     /// Slots that were used so far.
     pub fn used(&self) -> u32 {
-        self.sessions.len() as u32
+        self.used
     }
 
-    /// Those that are free, the next one last.
-    pub fn free(&self) -> &[u32] {
-        &self.free
+    /// Ranges of those that are free, the next one last.
+    pub fn free(&self) -> impl Iterator<Item = RangeInclusive<u32>> {
+        self.free.ranges()
     }
 
     /// Where the next session goes.
     pub fn next(&self) -> u32 {
-        self.free.last().copied().unwrap_or(self.used())
+        self.free.last().unwrap_or(self.used)
     }
 
     /// The sessions in the order of their slots.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Session)> {
-        let numbered = self.sessions.iter().enumerate();
-        numbered.filter_map(|(slot, session)| Some((slot as u32, session.as_deref()?)))
+        self.sessions.iter().map(|(slot, session)| (slot, &**session))
+    }
+
+    /// The sessions, to be changed.
+    pub fn sessions_mut(&mut self) -> impl Iterator<Item = &mut Session> {
+        self.sessions.values_mut().map(|session| &mut **session)
     }
 
     pub fn get(&self, slot: u32) -> Option<&Session> {
-        self.sessions.get(slot as usize)?.as_deref()
+        self.sessions.get(slot).map(|session| &**session)
     }
 
     pub fn get_mut(&mut self, slot: u32) -> Option<&mut Session> {
-        self.sessions.get_mut(slot as usize)?.as_deref_mut()
+        self.sessions.get_mut(slot).map(|session| &mut **session)
     }
 
     /// The slot of a session.
@@ -64,39 +73,31 @@ impl Slots {
 
     /// The next session goes into this slot, if no session has it; those before it that were never used are free.
     pub fn choose_next(&mut self, slot: u32) {
-        while self.used() <= slot {
-            self.free.push(self.used());
-            self.sessions.push(None);
+        if self.used <= slot {
+            self.free.extend(self.used..=slot);
+            self.used = slot.saturating_add(1);
         }
-        if let Some(at) = self.free.iter().rposition(|free| *free == slot) {
-            self.free.remove(at);
-            self.free.push(slot);
-        }
+        self.free.choose_next(slot);
     }
 
     /// Puts a session into the next slot.
     pub fn open(&mut self, session: Session) {
-        let slot = self.next();
-        match self.free.pop().and_then(|slot| self.sessions.get_mut(slot as usize)) {
-            Some(place) => *place = Some(Box::new(session)),
-            None => self.sessions.push(Some(Box::new(session))),
-        }
+        let slot = self.free.pop().unwrap_or(self.used);
+        self.used = self.used.max(slot.saturating_add(1));
+        self.sessions.put(slot, Box::new(session));
         self.name(slot);
     }
 
     /// The session of the slot can be found by its name from now on.
     fn name(&mut self, slot: u32) {
         let (sessions, Names { slots, hasher }) = (&self.sessions, &mut self.names.0);
-        let hash = |slot: &u32| {
-            let session = sessions.get(*slot as usize).and_then(Option::as_deref);
-            hasher.hash_one(session.map_or("", |session| &*session.name))
-        };
+        let hash = |slot: &u32| hasher.hash_one(sessions.get(*slot).map_or("", |session| &*session.name));
         slots.insert_unique(hash(&slot), slot, hash);
     }
 
     /// Takes a session out of its slot.
     pub fn take(&mut self, slot: u32) -> Option<Box<Session>> {
-        let session = self.sessions.get_mut(slot as usize)?.take()?;
+        let session = self.sessions.take(slot)?;
         let hash = self.names.0.hasher.hash_one(&*session.name);
         if let Some(found) = self.names.0.slots.find_entry(hash, |other| *other == slot) {
             found.remove();
@@ -112,33 +113,50 @@ impl Slots {
     }
 
     /// Free slots of a state that is read from its snapshot, before any session is.
-    pub fn restore_free(&mut self, free: &[u32]) {
-        self.free.extend_from_slice(free);
+    pub fn restore_free(&mut self, free: RangeInclusive<u32>) {
+        self.free.extend(free);
     }
 
-    /// A session of such a state, behind those with lower slots. None: a slot before it is neither free nor used.
-    pub fn restore(&mut self, slot: u32, session: Session) -> Option<()> {
-        let at = slot as usize;
-        if at < self.sessions.len() || at > self.sessions.len() + self.free.len() || self.find(&session.name).is_some()
-        {
+    /// A session of such a state, behind those with lower slots. None: there are fewer slots, or it is there.
+    pub fn restore(&mut self, slot: u32, used: u32, session: Session) -> Option<()> {
+        if slot < self.sessions.end() || slot >= used || self.find(&session.name).is_some() {
             return None;
         }
-        self.sessions.resize_with(at, || None);
-        self.sessions.push(Some(Box::new(session)));
+        self.sessions.put(slot, Box::new(session));
         self.name(slot);
         Some(())
     }
 
-    /// All sessions of such a state were there, and the highest slots are free. None: some slot is neither or both.
+    /// All sessions of such a state were there. None: some slot below `used` is neither free nor has one, or both.
     pub fn restored(&mut self, used: u32) -> Option<()> {
-        let at = used as usize;
-        if at < self.sessions.len() || at > self.sessions.len() + self.free.len() {
-            return None;
-        }
-        self.sessions.resize_with(at, || None);
-        let mut free = self.free.clone();
-        free.sort_unstable();
-        let empty = self.sessions.iter().enumerate().filter(|(_, session)| session.is_none());
-        free.iter().copied().eq(empty.map(|(slot, _)| slot as u32)).then_some(())
+        self.used = used;
+        self.free.are_all_but(used, self.sessions.iter().map(|(slot, _)| slot)).then_some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::state::session::Accesses;
+
+    fn session(name: &str) -> Session {
+        let access = Accesses::default().of("pgw", &crate::account::Place::default());
+        Session::new(name, access, (1, 1))
+    }
+
+    /// Behind entries that are gone the slot that an entry names is believed: it costs no memory for those below.
+    #[test]
+    fn a_high_slot_takes_no_memory_for_those_below() {
+        let mut slots = Slots::default();
+        slots.open(session("low"));
+        slots.choose_next(99_999_999);
+        assert_eq!((slots.next(), slots.used(), slots.free().count()), (99_999_999, 100_000_000, 1));
+        slots.open(session("high"));
+        assert_eq!((slots.find("high"), slots.len(), slots.next()), (Some(99_999_999), 2, 99_999_998));
+        slots.choose_next(7);
+        slots.open(session("middle"));
+        assert_eq!((slots.find("middle"), slots.next()), (Some(7), 99_999_998));
+        drop(slots.take(99_999_999));
+        assert_eq!((slots.next(), slots.len()), (99_999_999, 2));
     }
 }

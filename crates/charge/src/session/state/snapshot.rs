@@ -6,7 +6,8 @@
 //! then        1 free slots in their order, 2 plan, 3 account, 4 subscriber, 5 session by its slot, 6 stray, 8 more
 //!             sessions of an account, 9 order with a key, 10 former texts of a plan, 11 how records are made, 12 how
 //!             far they were sent on, [`RECEIVED`] what is known of records of others, any number; 14 entries that are
-//!             gone, if any are; 15 what a session was debited and can be given back
+//!             gone, if any are; 15 what a session was debited and can be given back; 16 a long range of free slots,
+//!             in its place among the others
 //! last        7 end: how many records there were before it
 //! ```
 
@@ -14,10 +15,11 @@ use super::answers::Answers;
 use super::orders::Done;
 use super::session::{Phase, Service, Session};
 use super::{Debit, PlanText, Recorded, State, Stray, forwarding};
-use crate::account::{Account, Identity, Octets, Place, fields};
+use crate::account::{self, Account, Identity, Octets, Place, fields};
 use crate::calendar::Moment;
 use crate::gateway::receiver;
 use crate::tariff::Code;
+use core::ops::RangeInclusive;
 
 /// The version of the records of a snapshot. One that differs is refused: a start then reads all entries.
 pub const SNAPSHOT_VERSION: u8 = 1;
@@ -25,7 +27,7 @@ pub const SNAPSHOT_VERSION: u8 = 1;
 pub const RECEIVED: u8 = 13;
 /// What there is room for at once, however many a head tells of.
 const ROOM_MAX: u64 = 1 << 20;
-/// Slots of a record.
+/// Slots of a record, and of a range that is told as one slot after the other.
 const SLOTS_MAX: usize = 10_000;
 
 /// Records that are no snapshot that this program reads.
@@ -130,9 +132,7 @@ impl State {
             record.push(SNAPSHOT_VERSION);
             head.put(record);
         })?;
-        for free in self.sessions.free().chunks(SLOTS_MAX) {
-            out.put(1, |record| free.to_vec().put(record))?;
-        }
+        put_free(self.sessions.free(), &mut out)?;
         for plan in self.plans.values() {
             let (name, text) = (plan.name.clone(), Box::from(&*plan.text));
             out.put(2, |record| PlanRecord { name, text, version: plan.version, since: plan.since }.put(record))?;
@@ -202,6 +202,39 @@ impl State {
     }
 }
 
+/// Free slots in their order, the long ranges of them as such.
+fn put_free<E, P: FnMut(&[u8]) -> Result<(), E>>(
+    free: impl Iterator<Item = RangeInclusive<u32>>,
+    out: &mut Writing<P>,
+) -> Result<(), E> {
+    let mut some: Vec<u32> = Vec::new();
+    for range in free {
+        let (first, last) = (*range.start(), *range.end());
+        if (last - first) as usize >= SLOTS_MAX {
+            put_some(&mut some, 1, out)?;
+            out.put(16, |record| (first, last).put(record))?;
+            continue;
+        }
+        some.extend(range);
+        put_some(&mut some, SLOTS_MAX, out)?;
+    }
+    put_some(&mut some, 1, out)
+}
+
+/// Puts slots a record after the other, while there are so many.
+fn put_some<E, P: FnMut(&[u8]) -> Result<(), E>>(
+    some: &mut Vec<u32>,
+    least: usize,
+    out: &mut Writing<P>,
+) -> Result<(), E> {
+    while some.len() >= least {
+        let rest = some.split_off(some.len().min(SLOTS_MAX));
+        let slots = core::mem::replace(some, rest);
+        out.put(1, |record| slots.put(record))?;
+    }
+    Ok(())
+}
+
 /// As [`SessionRecord`], without a copy of it.
 fn put_session(session: &Session, record: &mut Vec<u8>) {
     session.name.put(record);
@@ -242,7 +275,7 @@ pub struct Restoring {
 }
 
 /// Kinds of records that say nothing of who pays: sessions, answers and how records get on.
-const NO_PAYERS: [u8; 9] = [1, 5, 6, 8, 9, 11, 12, RECEIVED, 15];
+const NO_PAYERS: [u8; 10] = [1, 5, 6, 8, 9, 11, 12, RECEIVED, 15, 16];
 
 impl Restoring {
     /// Of which only what says who pays for which number and by which plan is wanted: [`State::fold_payers`].
@@ -287,14 +320,18 @@ impl Restoring {
             0 => {
                 let head = Head::take(from)?;
                 (state.sequence, state.latest, state.unrated) = (head.sequence, head.latest, head.unrated);
-                self.slots = head.slots;
+                self.slots = Some(head.slots).filter(|slots| *slots <= account::SLOTS_MAX)?;
                 state.accounts.reserve(room(head.accounts));
                 state.subscribers.reserve(room(head.subscribers));
                 if !self.payers_alone {
                     state.sessions.reserve(room(head.slots.into()));
                 }
             }
-            1 => state.sessions.restore_free(&Vec::<u32>::take(from)?),
+            1 => Vec::<u32>::take(from)?.into_iter().for_each(|slot| state.sessions.restore_free(slot..=slot)),
+            16 => {
+                let (first, last) = (u32::take(from)?, u32::take(from)?);
+                state.sessions.restore_free((first <= last).then_some(first..=last)?);
+            }
             2 => {
                 let PlanRecord { name, text, version, since } = PlanRecord::take(from)?;
                 let plan = PlanText { text: text.into(), version, since, name, former: Vec::new() };
@@ -358,7 +395,7 @@ impl Restoring {
         };
         let (aborting, asked) = (session.phase == Phase::Aborting, session.push);
         let open = session.phase != Phase::Closed;
-        self.state.sessions.restore(slot, session)?;
+        self.state.sessions.restore(slot, self.slots, session)?;
         self.state.open += usize::from(open);
         if record.deadline < Moment::MAX {
             self.state.watch(slot, record.deadline);

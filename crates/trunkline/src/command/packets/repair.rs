@@ -10,6 +10,10 @@ use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 use trunkline_kit::exit::Exit;
+use trunkline_kit::sums::Origin;
+use trunkline_record::identity::{Identity, LogId};
+use trunkline_record::index::{Facts, ReadAt, View};
+use trunkline_record::job::verify::{Belongs, belongs};
 use trunkline_record::job::{FOLDER, KINDS, SegmentFile, Volumes, index_file, repair_log};
 
 /// Repairs.
@@ -41,8 +45,9 @@ pub fn run(part: &Part, json: bool, terminal: &Terminal) -> Result<Exit, Failure
             done += (repaired.kept.len() + repaired.discarded.len() + repaired.orphans.len()) as u64;
         }
     }
+    let logs = part.logs();
     for file in part.segments(part.span(terminal)?)?.iter().filter(|f| !f.growing) {
-        match index(file) {
+        match index(file, logs.get(file.source).copied().flatten()) {
             Ok(None) => {}
             Ok(Some(what)) => {
                 done += 1;
@@ -79,12 +84,31 @@ fn mended(data: &Path, say: &mut impl FnMut(&Path, &str) -> std::io::Result<()>)
     Ok((volumes, true))
 }
 
-/// Makes the index anew if it cannot be used.
-fn index(file: &SegmentFile) -> Result<Option<String>, String> {
+/// Makes the index anew if it cannot be used. A segment that is another one than its name says, or of another log, is
+/// left as it is, with whatever index it has: nobody knows where its own is.
+fn index(file: &SegmentFile, log: Option<LogId>) -> Result<Option<String>, String> {
     let capture = file.open().map_err(|e| e.to_string())?;
     let Some(path) = file.indexes.first() else { return Ok(None) };
-    let why = match index_file::open(path, &capture).and_then(|view| view.check()) {
-        Ok(()) => return Ok(None),
+    let identity = Identity::of(&capture).map_err(|e| e.to_string())?;
+    let own = |facts: &Facts| match belongs(file, (identity.as_ref(), Some(facts)), log) {
+        Belongs::Elsewhere(why) => Err(format!("{why}: left as it is, bring back its own or move it away")),
+        Belongs::Here | Belongs::Unknown(_) => Ok(()),
+    };
+    let octets = capture.octets();
+    let written = index_file::sums_of(path).filter(|sums| sums.origin != Origin::None && sums.octets != octets);
+    let other = written.map(|sums| {
+        let was = sums.octets;
+        format!(
+            "it has {octets} octets, and by its index {was} were written: one of the two was cut or exchanged, bring \
+             back its own"
+        )
+    });
+    let opened = index_file::open(path, &capture).and_then(|view| {
+        view.check()?;
+        Ok(view.facts())
+    });
+    let why = match opened {
+        Ok(facts) => return own(&facts).and_then(|()| other.map_or(Ok(None), Err)),
         Err(_) if !path.exists() => "its index was missing".to_owned(),
         Err(why) => why.to_string(),
     };
@@ -94,6 +118,10 @@ fn index(file: &SegmentFile) -> Result<Option<String>, String> {
     if let Some(fault) = fault {
         return Err(format!("at octet {}: {}; {why}", fault.offset, fault.fault));
     }
+    own(&View::open(octets.clone()).map_err(|e| e.to_string())?.facts())?;
     index_file::write(path, &octets, owner).map_err(|e| format!("its index cannot be written: {e}"))?;
-    Ok(Some(format!("{why}: made anew")))
+    match other {
+        None => Ok(Some(format!("{why}: made anew"))),
+        Some(other) => Err(format!("{why}: made anew; {other}")),
+    }
 }

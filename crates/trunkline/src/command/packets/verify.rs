@@ -13,8 +13,9 @@ use std::io::Write;
 use std::path::PathBuf;
 use trunkline_capture::FileError;
 use trunkline_kit::exit::Exit;
+use trunkline_record::identity::LogId;
 use trunkline_record::job::SegmentFile;
-use trunkline_record::job::verify::{Contents, Depth, NotChecked, Verified, verify};
+use trunkline_record::job::verify::{Belongs, Contents, Depth, NotChecked, Verified, belongs, verify};
 
 /// Verifies.
 pub fn run(files: &[PathBuf], part: &Part, json: bool, terminal: &Terminal) -> Result<Exit, Failure> {
@@ -28,13 +29,16 @@ pub fn run(files: &[PathBuf], part: &Part, json: bool, terminal: &Terminal) -> R
     let total: u64 = files.iter().map(octets).sum();
     let (mut out, mut bar, mut done, mut bad, mut packets, mut unchecked) =
         (stdout(), Bar::start(), 0, 0u64, 0u64, 0u64);
+    let logs = part.logs();
     for file in &files {
         bar.draw(done, total, || format!("{} of {}", figure::octets(done), figure::octets(total)));
         let found = verify(file, Depth::Contents);
         done += octets(file);
         packets += found.as_ref().ok().and_then(|v| v.facts).map_or(0, |facts| facts.packets);
         unchecked += u64::from(found.as_ref().is_ok_and(is_unchecked));
-        let faults = faults(&found);
+        let strange =
+            found.as_ref().ok().and_then(|found| strange(file, found, logs.get(file.source).copied().flatten()));
+        let faults: Vec<String> = faults(&found).into_iter().chain(strange).collect();
         bad += u64::from(!faults.is_empty());
         if json {
             writeln!(out, "{}", object(file, &found, &faults))?;
@@ -51,6 +55,14 @@ pub fn run(files: &[PathBuf], part: &Part, json: bool, terminal: &Terminal) -> R
     }
     out.flush()?;
     Ok(if bad == 0 { Exit::Done } else { Exit::Degraded })
+}
+
+/// That a segment is another one than its name says, or of another log.
+fn strange(file: &SegmentFile, found: &Verified, log: Option<LogId>) -> Option<String> {
+    match belongs(file, (found.identity.as_ref(), found.facts.as_ref()), log) {
+        Belongs::Elsewhere(why) => Some(why),
+        Belongs::Here | Belongs::Unknown(_) => None,
+    }
 }
 
 fn faults(found: &Result<Verified, FileError>) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! What values get wrong beside each other, and texts that have a form of their own.
 
-use super::{Called, Charge, ClientCertificates, Door, Settings, Tls};
+use super::{Called, Charge, ClientCertificates, Door, Settings, Tls, keeping};
 use std::path::Path;
 use trunkline_kit::config::Objection;
 
@@ -20,7 +20,7 @@ pub fn check(settings: &Settings) -> Vec<Objection> {
     }
     wrong.unless(!settings.capture.filter.contains('\0'), "capture", "filter", || "holds a NUL".to_owned());
     record(settings, &mut wrong);
-    store(settings, &mut wrong);
+    keeping::check(settings, &mut wrong);
     wrong.unless(settings.calls.enabled || settings.record.enabled, "calls", "enabled", || {
         "neither calls nor record is enabled: there would be nothing to do".to_owned()
     });
@@ -201,11 +201,13 @@ fn web(settings: &Settings, wrong: &mut Objections) {
     });
 }
 
+/// What is wrong so far.
 #[derive(Default)]
-struct Objections(Vec<Objection>);
+pub struct Objections(Vec<Objection>);
 
 impl Objections {
-    fn unless(&mut self, right: bool, section: &'static str, key: &'static str, what: impl FnOnce() -> String) {
+    /// Notes a setting unless it is right.
+    pub fn unless(&mut self, right: bool, section: &'static str, key: &'static str, what: impl FnOnce() -> String) {
         if !right {
             self.0.push(Objection { section, key, what: what() });
         }
@@ -233,25 +235,6 @@ fn is_interface(name: &str) -> bool {
 fn is_user(name: &str) -> bool {
     let plain = name.bytes().all(|c| c.is_ascii_alphanumeric() || b"_-.$".contains(&c));
     !name.is_empty() && name.len() <= 32 && plain && !name.starts_with('-')
-}
-
-fn store(settings: &Settings, wrong: &mut Objections) {
-    let sections = ["store.calls", "store.streams", "store.intervals", "store.events", "store.losses", "store.charges"];
-    let kept = [
-        &settings.store_calls,
-        &settings.store_streams,
-        &settings.store_intervals,
-        &settings.store_events,
-        &settings.store_losses,
-        &settings.store_charges,
-    ];
-    for (section, kept) in sections.into_iter().zip(kept) {
-        let contradict = kept.keep_age.zip(kept.keep_at_least).is_some_and(|(age, least)| age < least);
-        wrong.unless(!contradict, section, "keep-age", || "is shorter than keep-at-least".to_owned());
-    }
-    let audit = &settings.web_audit;
-    let contradict = audit.keep_age.zip(audit.keep_at_least).is_some_and(|(age, least)| age < least);
-    wrong.unless(!contradict, "web.audit", "keep-age", || "is shorter than keep-at-least".to_owned());
 }
 
 fn record(settings: &Settings, wrong: &mut Objections) {

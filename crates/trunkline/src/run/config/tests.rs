@@ -228,3 +228,49 @@ fn clients_that_go_on_with_each_others_sessions_are_sets() {
         assert!(told.len() == 1 && told[0].contains("the Origin-Hosts of 2 to 64 clients"), "{told:?}");
     }
 }
+
+/// Zero for how long or how much is kept has everything leave at once: nobody means that.
+#[test]
+fn zero_and_contradictions_of_retention_are_refused_with_the_place_and_what_to_write() {
+    let told = |text: &str| match load(text) {
+        Ok(_) => Vec::new(),
+        Err(mistakes) => mistakes,
+    };
+    let such = "for no limit, or a ";
+    for (section, key, value, what) in [
+        ("record", "limit", "0 %", "is zero: nothing could be kept; write a share such as \"80 %\""),
+        ("record", "limit", "0 B", "is zero: nothing could be kept; write a share such as"),
+        ("store", "limit", "0 %", "is zero: nothing could be kept; write a share such as \"15 %\""),
+        ("record.sip", "keep-age", "0 s", such),
+        ("record.rtp", "keep-age", "0 days", such),
+        ("record.other", "keep-size", "0 B", such),
+        ("store.calls", "keep-age", "0 s", such),
+        ("store.streams", "keep-size", "0 B", such),
+        ("store.intervals", "keep-age", "0 s", such),
+        ("store.events", "keep-at-least", "0 s", "it would protect nothing; write \"none\""),
+        ("store.losses", "keep-age", "0 s", such),
+        ("store.charges", "keep-size", "0 MiB", such),
+        ("web.audit", "keep-age", "0 s", such),
+        ("web.audit", "keep-at-least", "0 s", "it would protect nothing"),
+        ("web.captures", "keep-age", "0 s", such),
+        ("alert.history", "keep-age", "0 s", such),
+        ("cdr", "keep", "0 s", such),
+        ("cdr", "cut-volume", "0 B", "write \"none\" for never"),
+        ("web", "keep-free", "100 %", "write less, such as \"5 %\""),
+        ("store", "limit", "101 %", "is not a share from"),
+        ("record", "limit", "-1 %", ""),
+        ("store.calls", "keep-age", "-1 days", ""),
+        ("record.sip", "keep-size", "-1 GiB", ""),
+    ] {
+        let found = told(&format!("[{section}]\n{key} = \"{value}\"\n"));
+        assert_eq!(found.len(), 1, "{section}.{key} = {value}: {found:?}");
+        assert!(found[0].contains(":2:") && found[0].contains(key) && found[0].contains(what), "{found:?}");
+    }
+    for (section, least) in [("store.calls", "8 days"), ("web.audit", "401 days")] {
+        let found = told(&format!("[{section}]\nkeep-age = \"7 days\"\nkeep-at-least = \"{least}\"\n"));
+        assert!(found.len() == 1 && found[0].contains("is shorter than keep-at-least"), "{found:?}");
+    }
+    let least = "[record]\nlimit = \"0.1 %\"\n[record.sip]\nkeep-age = \"none\"\n[store.calls]\n\
+        keep-age = \"1 s\"\nkeep-at-least = \"1 s\"\nkeep-size = \"1 B\"\n";
+    assert_eq!(told(least), Vec::<String>::new());
+}

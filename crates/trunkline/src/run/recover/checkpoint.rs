@@ -61,15 +61,11 @@ pub fn path(data: &Path) -> PathBuf {
 impl Checkpoint {
     /// Reads that of a data folder.
     pub fn load(data: &Path) -> Found {
-        let path = path(data);
-        match std::fs::symlink_metadata(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Found::Nothing,
-            Err(error) => return Found::Damaged(error.to_string()),
-            Ok(meta) if !meta.is_file() || meta.len() > OCTETS_MAX => return Found::Damaged("not a checkpoint".into()),
-            Ok(_) => {}
-        }
-        match place::read(&path, OCTETS_MAX) {
-            Ok(octets) => Checkpoint::parse(&octets).map_or_else(|why| Found::Damaged(why.to_owned()), Found::Whole),
+        match place::read_own(&path(data), OCTETS_MAX) {
+            Ok(None) => Found::Nothing,
+            Ok(Some(octets)) => {
+                Checkpoint::parse(&octets).map_or_else(|why| Found::Damaged(why.to_owned()), Found::Whole)
+            }
             Err(error) => Found::Damaged(error.to_string()),
         }
     }

@@ -68,12 +68,12 @@ pub fn write(capture: &KeptCapture, own: Option<&Chosen>) -> io::Result<PathBuf>
 }
 
 fn read(path: &Path) -> Result<(KeptCapture, Option<Chosen>), String> {
-    let about = std::fs::symlink_metadata(path).map_err(|e| e.to_string())?;
-    if !about.is_file() || about.len() > OCTETS_MAX {
-        return Err("it is not a note of a capture".to_owned());
-    }
-    let text = place::read(path, OCTETS_MAX).map_err(|e| e.to_string())?;
-    let text = String::from_utf8_lossy(&text);
+    let octets = place::read_own(path, OCTETS_MAX).map_err(|e| e.to_string())?.ok_or("there is none")?;
+    parse(&octets)
+}
+
+fn parse(octets: &[u8]) -> Result<(KeptCapture, Option<Chosen>), String> {
+    let text = String::from_utf8_lossy(octets);
     let body = sealed::open(&text, SUM).ok_or("its checksum is wrong or missing")?;
     let wrong = || "its lines are wrong".to_owned();
     let (capture, rows) = body.split_once('\n').ok_or_else(wrong)?;
@@ -94,10 +94,9 @@ pub fn check(path: &Path) -> Option<Result<(), String>> {
 /// The note cannot be read: why.
 pub fn rows(kept: &Path) -> Result<Option<Chosen>, String> {
     let path = path(kept);
-    if std::fs::symlink_metadata(&path).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
-        return Ok(None);
-    }
-    read(&path).map(|(_, rows)| rows).map_err(|why| format!("{}: {why}", path.display()))
+    let octets = place::read_own(&path, OCTETS_MAX).map_err(|error| error.to_string());
+    let rows = octets.and_then(|octets| octets.map_or(Ok(None), |octets| parse(&octets).map(|(_, rows)| rows)));
+    rows.map_err(|why| format!("{}: {why}", path.display()))
 }
 
 /// All captures that are kept, each with its note; one of which nothing can be read has no owner and the time of its
