@@ -17,7 +17,7 @@ export function wayTests() {
         await settle(page, `/calls/${world.call}`);
         const way = page.getByRole("region", { name: "Network path" });
         const first = way.getByRole("listitem").first();
-        assert.match((await first.innerText()).trim(), /^[0-9,]+ discards out on dist-1\.farm\.example Gi1\/1 in the call's minutes$/);
+        assert.match((await first.innerText()).trim(), /^[0-9,]+ discards out on dist-1\.farm\.example Gi1\/1 during the call$/);
         await way.getByText("is in its ARP table").first().waitFor();
         const lane = way.getByRole("article").first();
         assert.equal(await lane.getAttribute("aria-label"), "Errors and discards of dist-1.farm.example Gi1/1");

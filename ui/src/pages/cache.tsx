@@ -104,7 +104,7 @@ function About(props: { cache: CacheState }): JSX.Element {
           </>
         )}
       </Show>
-      <Show when={props.cache.name === "this process" && status()?.source === "demo"}>, with simulated traffic</Show>
+      <Show when={props.cache.name === "this run" && status()?.source === "demo"}>, with simulated traffic</Show>
     </span>
   );
 }
