@@ -251,7 +251,7 @@ impl<'a> Joiner<'a> {
     fn assemble(&mut self, closed: &mut Closed, ended_ns: Option<i64>) {
         let Closed { serial, deadline_ns, call, facts, files } = closed;
         let mut evidence: Vec<Evidence> = Vec::new();
-        if let Some(mut finished) = self.pending.remove(serial) {
+        if let Some(mut finished) = taken(&mut self.pending, serial) {
             finished.sort_unstable_by_key(|f| (f.stream.first_ns, f.stream.id));
             for mut finished in finished {
                 evidence.push(core::mem::take(&mut finished.evidence));
@@ -266,9 +266,11 @@ impl<'a> Joiner<'a> {
         let case = ledger::Case { facts, evidence: &evidence, files, deadline_ns: *deadline_ns, at_end };
         let mut tap = ledger::ledger(call, &case, &self.losses);
         tap.until_ns = ended_ns.map_or(*deadline_ns, |ended_ns| ended_ns.min(*deadline_ns));
-        let elsewhere = self.shared.remove(serial).unwrap_or_default();
+        let elsewhere = taken(&mut self.shared, serial).unwrap_or_default();
         tap.elsewhere = elsewhere.packets;
-        tap.beside = self.beside.remove(serial).unwrap_or_default();
+        if let Some(beside) = taken(&mut self.beside, serial) {
+            tap.beside = beside;
+        }
         // What became known later is not looked at, so that it does not matter who knew it by then.
         let media_seen = self.seen.any(*deadline_ns);
         for (party, media) in facts.parties.iter().enumerate() {
@@ -290,6 +292,11 @@ impl<'a> Joiner<'a> {
         });
         call.verdict = verdict::first_of(judged, judged_whole);
     }
+}
+
+/// What a map has of a call. Where nothing is told of any call, nothing has to be sought.
+fn taken<T>(of: &mut HashMap<Serial, T>, serial: &Serial) -> Option<T> {
+    if of.is_empty() { None } else { of.remove(serial) }
 }
 
 /// What of a call is kept with others.
