@@ -37,6 +37,9 @@ pub struct FirstCopy {
     pub other: u32,
 }
 
+/// How many each file had.
+type OfFiles = SmallVec<[(u32, u32); 2]>;
+
 /// Finds them.
 #[derive(Debug, Default)]
 pub struct Copies {
@@ -44,8 +47,8 @@ pub struct Copies {
     is_many: bool,
     /// The microsecond of the packets that are held.
     at_us: Option<i64>,
-    /// By length and hash, how many each file had.
-    held: HashMap<(u32, u64), SmallVec<[(u32, u32); 2]>>,
+    /// By length and hash.
+    held: HashMap<(u32, u64), OfFiles>,
     /// The first one.
     pub first: Option<FirstCopy>,
     /// What was counted so far.

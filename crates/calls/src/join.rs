@@ -251,7 +251,7 @@ impl<'a> Joiner<'a> {
     fn assemble(&mut self, closed: &mut Closed, ended_ns: Option<i64>) {
         let Closed { serial, deadline_ns, call, facts, files } = closed;
         let mut evidence: Vec<Evidence> = Vec::new();
-        if let Some(mut finished) = self.pending.remove(serial) {
+        if let Some(mut finished) = taken(&mut self.pending, serial) {
             finished.sort_unstable_by_key(|f| (f.stream.first_ns, f.stream.id));
             for mut finished in finished {
                 evidence.push(core::mem::take(&mut finished.evidence));
@@ -269,9 +269,11 @@ impl<'a> Joiner<'a> {
         let case = ledger::Case { facts, evidence: &evidence, files, deadline_ns: *deadline_ns, at_end };
         let mut tap = ledger::ledger(call, &case, &self.losses);
         tap.until_ns = ended_ns.map_or(*deadline_ns, |ended_ns| ended_ns.min(*deadline_ns));
-        let elsewhere = self.shared.remove(serial).unwrap_or_default();
+        let elsewhere = taken(&mut self.shared, serial).unwrap_or_default();
         tap.elsewhere = elsewhere.packets;
-        tap.beside = self.beside.remove(serial).unwrap_or_default();
+        if let Some(beside) = taken(&mut self.beside, serial) {
+            tap.beside = beside;
+        }
         // What became known later is not looked at, so that it does not matter who knew it by then.
         let media_seen = self.seen.any(*deadline_ns);
         for (party, media) in facts.parties.iter().enumerate() {
@@ -313,6 +315,11 @@ fn end_with(call: &mut Call, (at_ns, hangup): (i64, Hangup), ended_ns: Option<i6
     if call.state == CallState::Answered && is_late && was_seen && is_over && is_silent {
         (call.state, call.end_ns, call.hangup) = (CallState::Completed, Some(at_ns), hangup);
     }
+}
+
+/// What a map has of a call. Where nothing is told of any call, nothing has to be sought.
+fn taken<T>(of: &mut HashMap<Serial, T>, serial: &Serial) -> Option<T> {
+    if of.is_empty() { None } else { of.remove(serial) }
 }
 
 /// What of a call is kept with others.

@@ -169,8 +169,14 @@ pub fn judge(case: &Case<'_>) -> Option<Judged> {
     let is_bare = audio::is_bare(case);
     let of_media = || RULES.iter().filter(|(_, of, _)| *of == Of::Media);
     debug_assert!(!is_bare || of_media().all(|(.., rule)| rule(case).is_none()), "a rule that needs no media");
-    let rules = RULES.iter().enumerate().filter(|(_, (_, of, _))| *of == Of::Call || !is_bare);
-    rules.into_iter().find_map(|(at, (.., rule))| Some((at, rule(case)?)))
+    for (at, (_, of, rule)) in RULES.iter().enumerate() {
+        if (*of == Of::Call || !is_bare)
+            && let Some(verdict) = rule(case)
+        {
+            return Some((at, verdict));
+        }
+    }
+    None
 }
 
 /// The verdict on a call by the rules of media alone.
@@ -182,7 +188,11 @@ pub fn judge_media(case: &Case<'_>) -> Option<Judged> {
 
 /// Of two verdicts on a call that of the earlier rule.
 pub fn first_of(one: Option<Judged>, other: Option<Judged>) -> Option<Verdict> {
-    [one, other].into_iter().flatten().min_by_key(|(at, _)| *at).map(|(_, verdict)| verdict)
+    match (one, other) {
+        (Some((at, _)), Some((earlier, verdict))) if earlier < at => Some(verdict),
+        (None, Some((_, verdict))) => Some(verdict),
+        (one, _) => one.map(|(_, verdict)| verdict),
+    }
 }
 
 /// Packets that a verdict names at most.

@@ -75,7 +75,7 @@ impl Call {
 
     /// Whether no response was seen of it, so that its requests alone say how it went.
     pub fn is_one_sided(&self) -> bool {
-        self.facts.responses == 0
+        self.answered.responses == 0
     }
 
     /// A request that only follows a 2xx: an ACK of a transaction of its own (RFC 3261 section 13.2.2.4; that of a

@@ -3,12 +3,11 @@
 use super::beginning::Beginning;
 use super::beside::Asides;
 use super::dialogs::{Dialogs, Numbered};
-use super::facts::Facts;
+use super::facts::{Answered, Facts};
 use super::identity::Numbers;
 use super::invites::{Invite, Invites, Pending};
 use super::negotiation::Negotiation;
 use super::remark::Remark;
-use super::servers::is_media_server;
 use super::talk::Talk;
 use super::told::Told;
 use super::up::CallUp;
@@ -18,6 +17,7 @@ use crate::limits::{
     TEXTS_PER_CALL_MAX,
 };
 use crate::media::Serial;
+use core::ops::Range;
 use smallvec::SmallVec;
 use trunkline_kit::Id;
 use trunkline_store::row::{self, CallState, Direction, Hangup};
@@ -26,9 +26,13 @@ use trunkline_wire::sip::{Header, Message, Method, StartLine};
 
 mod ladder;
 mod messages;
+mod reason;
+mod texts;
 mod warm;
 
 use messages::Messages;
+pub use reason::Reason;
+use texts::Texts;
 
 /// Octets of remarks that a usual call has: two SDP bodies in brief and some reason phrases.
 const TEXTS_USUAL: usize = 256;
@@ -40,17 +44,16 @@ const EARLIER_LOOKED_AT: usize = 64;
 
 /// What a call's first message says of the parties, in one text: Call-ID, URI and number of From and of To, and
 /// User-Agent or Server, one behind the other.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Names {
-    text: String,
+    text: Texts<NAMES_USUAL>,
     /// Where each but the last ends.
     ends: [u32; 5],
 }
 
 impl Names {
-    /// Reads them.
-    fn read(&mut self, call_id: &[u8], message: &Message<'_>) {
-        let text = &mut self.text;
+    /// Reads them, by way of `text`.
+    fn read(&mut self, call_id: &[u8], message: &Message<'_>, text: &mut String) {
         text.clear();
         push_lossy(text, call_id);
         self.ends[0] = text.len() as u32;
@@ -60,19 +63,35 @@ impl Names {
             self.ends[2 * party + 2] = text.len() as u32;
         }
         push_lossy(text, message.user_agent().unwrap_or_default());
+        self.text.clear();
+        self.text.push(text);
     }
 
-    /// The name of this number.
-    fn get(&self, number: usize) -> &str {
+    /// Where the name of this number lies.
+    fn place(&self, number: usize) -> Range<usize> {
         let begin = number.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
-        let end = self.ends.get(number).map_or(self.text.len(), |end| *end as usize);
-        self.text.get(begin..end).unwrap_or_default()
+        let end = self.ends.get(number).map_or(self.text.octets(), |end| *end as usize);
+        begin..end
+    }
+
+    /// The octets of the name of this number.
+    fn octets(&self, number: usize) -> &[u8] {
+        self.text.as_bytes().get(self.place(number)).unwrap_or_default()
+    }
+
+    /// The names of these numbers.
+    fn get<const N: usize>(&self, numbers: [usize; N]) -> [&str; N] {
+        let text = self.text.as_str();
+        numbers.map(|number| text.get(self.place(number)).unwrap_or_default())
     }
 }
 
 /// A call in progress. What each message needs comes last and in one piece, so that it shares few lines of the cache
 /// and those that lie side by side; before it what INVITEs need until one is accepted, then what SDP needs, and first
 /// what only its beginning and its end need.
+///
+/// What a usual call gathers, names, messages and texts, lies in it, too: a piece of memory of its own would be another
+/// page of the memory, and of some ten thousand calls the processor does not know where all pages are.
 ///
 /// Its memory outlives it: of some ten thousand calls that are up, each is far from any cache, and the next call had
 /// better take the memory of one that has just ended ([`Call::begin`], [`Call::close`]).
@@ -101,6 +120,7 @@ pub struct Call {
     pub invites: Invites,
     /// The last INVITEs within a dialog.
     pub reinvites: Numbered,
+    pub(super) messages: Messages,
     /// Hash of its Call-ID, to find it in the table again.
     pub hash: u64,
     /// Its number in this run.
@@ -126,35 +146,16 @@ pub struct Call {
     pub beginning: Beginning,
     /// The text of the 2xx.
     reason: Reason,
+    /// What responses and ACKs told.
+    pub(super) answered: Answered,
     pub(super) dialogs: Dialogs,
-    pub(super) messages: Messages,
-    /// Texts of the messages.
-    texts: String,
     /// Hash of hop, transaction and tags per message: equal hashes are retransmissions.
     pub(super) prints: SmallVec<[u32; 8]>,
     files: SmallVec<[u32; 2]>,
     /// The hosts of its messages.
     pub(super) hosts: SmallVec<[Endpoint; 4]>,
-}
-
-/// A reason phrase in the ladder's texts: where it lies with what else is said of its message, and how many octets it
-/// has alone. One word, because what was just written in parts cannot be read as a whole before all that was written
-/// before has reached the memory.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Reason(u64);
-
-impl Reason {
-    fn new((start, octets): (u32, u16), phrase: u16) -> Self {
-        Reason(u64::from(start) | u64::from(octets) << 32 | u64::from(phrase) << 48)
-    }
-
-    fn text(self) -> (u32, u16) {
-        (self.0 as u32, (self.0 >> 32) as u16)
-    }
-
-    fn phrase(self) -> u16 {
-        (self.0 >> 48) as u16
-    }
+    /// Texts of the messages.
+    texts: Texts<TEXTS_USUAL>,
 }
 
 /// Whether a message came before on its hop.
@@ -175,25 +176,23 @@ impl Call {
         Box::default()
     }
 
-    /// Makes it a call that begins with this message, in the memory of one that was closed.
+    /// Makes it a call that begins with this message, in the memory of one that was closed. Its names are gathered in
+    /// `scratch`.
     pub fn begin(
         &mut self,
         (serial, hash): (Serial, u64),
         (call_id, message): (&[u8], &Message<'_>),
         from: &Incoming<'_>,
         told: &Told<'_>,
-        clock_ns: i64,
+        (clock_ns, scratch): (i64, &mut String),
     ) {
         self.forget();
-        self.names.text.reserve(NAMES_USUAL);
-        self.names.read(call_id, message);
-        self.messages.make_ready();
-        self.texts.reserve(TEXTS_USUAL);
+        self.names.read(call_id, message, scratch);
         (self.hash, self.serial) = (hash, serial);
         (self.start_ns, self.last_ns) = (from.at_ns, from.at_ns);
         // A response comes from where the request went.
         (self.src, self.dst) = if told.status() == 0 { (from.src, from.dst) } else { (from.dst, from.src) };
-        self.id = Id::derive(clock_ns, self.names.get(0).as_bytes());
+        self.id = Id::derive(clock_ns, self.names.octets(0));
     }
 
     /// Forgets what it was, but for the memory. Each field by itself: a call that is made elsewhere and copied here
@@ -205,8 +204,8 @@ impl Call {
         let Call { accepted, not_kept, last, reason, bye_answered, hangup, beginning, announces, .. } = self;
         (*accepted, *not_kept, *bye_answered, *hangup) = (0, 0, false, Hangup::None);
         (*last, *reason, *beginning, *announces) = Default::default();
-        let Call { bye_ns, ringing_ns, answer_ns, .. } = self;
-        (*bye_ns, *ringing_ns, *answer_ns) = (None, None, None);
+        let Call { bye_ns, ringing_ns, answer_ns, answered, .. } = self;
+        (*bye_ns, *ringing_ns, *answer_ns, *answered) = (None, None, None, Answered::default());
         let Call {
             messages,
             texts,
@@ -246,7 +245,7 @@ impl Call {
     /// Its Call-ID.
     #[cfg(test)]
     pub fn sip_call_id(&self) -> &str {
-        self.names.get(0)
+        self.names.get([0])[0]
     }
 
     /// Which side sent the message: requests carry their sender's tag in From, responses the requester's.
@@ -282,7 +281,9 @@ impl Call {
 
     /// Takes the numbers that an INVITE outside a dialog names.
     pub fn note_numbers(&mut self, message: &Message<'_>) {
-        self.numbers.read(message, [self.names.get(2), self.names.get(4)]);
+        if !Numbers::are_none(message, self.names.octets(4)) {
+            self.numbers.read(message, self.names.get([2, 4]));
+        }
     }
 
     /// Numbers that were not kept because there were too many.
@@ -324,7 +325,7 @@ impl Call {
             }
             Method::Ack => {
                 if self.dialogs.acknowledge(told.tags) {
-                    self.facts.acknowledged(told.cseq);
+                    self.answered.acknowledged(told.cseq);
                 }
                 if !self.is_accepted() {
                     if self.shows_answer(told) {
@@ -361,7 +362,7 @@ impl Call {
         if accepts && self.dialogs.are_several() && self.accepts_beside(from, told, again) {
             return;
         }
-        self.facts.answered(status, told.method, told.cseq, again);
+        self.answered.response(status, told.method, told.cseq, again);
         // A challenge to the BYE is no end yet.
         let ends = told.method == Method::Bye && status >= 200 && !matches!(status, 401 | 407);
         self.bye_answered |= ends && self.bye_ns.is_some();
@@ -458,11 +459,11 @@ impl Call {
     }
 
     fn text(&mut self, text: &str) -> (u32, u16) {
-        let start = self.texts.len();
+        let start = self.texts.octets();
         if text.is_empty() || start + text.len() > TEXTS_PER_CALL_MAX {
             return (0, 0);
         }
-        self.texts.push_str(text);
+        self.texts.push(text);
         (start as u32, text.len() as u16)
     }
 
@@ -512,12 +513,12 @@ impl Call {
 
     /// What there is to see of it while it is up.
     pub fn up(&self) -> CallUp {
-        let name = |number| self.names.get(number).to_owned();
+        let [sip_call_id, from, to] = self.names.get([0, 2, 4]).map(str::to_owned);
         CallUp {
             id: self.id,
-            sip_call_id: name(0),
-            from: name(2),
-            to: name(4),
+            sip_call_id,
+            from,
+            to,
             start_ns: self.start_ns,
             answer_ns: self.answer_ns.filter(|_| !self.beginning.joined),
             state: self.state(),
@@ -543,36 +544,37 @@ impl Call {
             _ => decisive.and_then(|invite| invite.over_ns),
         };
         let Beginning { joined, sides_known, answer_unseen, .. } = self.beginning;
+        self.facts.take_answered(&self.answered);
         self.facts.one_direction = answer_unseen && !joined && self.is_one_sided();
         self.facts.answer_unseen = answer_unseen && !joined && self.accepted == 0;
         if self.dialogs.are_several() {
             self.note_unacknowledged();
         }
         (self.facts.joined, self.facts.sides_known) = (joined, sides_known || !joined);
-        self.facts.servers[0] = is_media_server(self.names.get(5).as_bytes());
         let has_hangup = state == CallState::Completed || joined && sides_known;
-        let name = |number| self.names.get(number).to_owned();
+        let texts = self.texts.take();
+        let [sip_call_id, from_uri, from, to_uri, to, user_agent] = self.names.get([0, 1, 2, 3, 4, 5]);
         let call = row::Call {
             id: self.id,
-            sip_call_id: name(0),
+            sip_call_id: sip_call_id.to_owned(),
             state,
-            from_uri: name(1),
-            from: name(2),
-            to_uri: name(3),
-            to: name(4),
+            from_uri: from_uri.to_owned(),
+            from: from.to_owned(),
+            to_uri: to_uri.to_owned(),
+            to: to.to_owned(),
             numbers: self.numbers.take(),
-            user_agent: name(5),
+            user_agent: user_agent.to_owned(),
             start_ns: self.start_ns,
             ringing_ns: self.ringing_ns.filter(|_| !joined),
             answer_ns: self.answer_ns.filter(|_| !joined),
             end_ns,
             last_ns: self.last_ns,
             code,
-            reason: self.phrase(reason).to_owned(),
+            reason: reason.of(&texts).to_owned(),
             hangup: if has_hangup { self.hangup } else { Hangup::None },
             src: self.src,
             dst: self.dst,
-            ladder: self.take_ladder(),
+            ladder: self.take_ladder(texts),
             ..row::Call::default()
         };
         let (facts, files) = (core::mem::take(&mut self.facts), core::mem::take(&mut self.files));

@@ -89,9 +89,9 @@ pub struct Facts {
     pub changes_not_kept: bool,
     /// The host of the caller, as far as it was seen, and that of the one who accepted the call.
     pub hosts: [Option<Address>; 2],
-    /// The caller, and who accepted the call, is a server that plays, records and waits for digits, by the name of its
-    /// program.
-    pub servers: [bool; 2],
+    /// Who accepted the call is a server that plays, records and waits for digits, by the name of its program. Of the
+    /// caller the row has the name.
+    pub server: bool,
     /// CSeq of the last 2xx to INVITE and how often it was repeated.
     pub accepted: Option<(u32, u32)>,
     /// The 2xx to INVITE was acknowledged.
@@ -145,20 +145,47 @@ impl Facts {
         }
     }
 
+    /// Takes what responses and ACKs told, when the call is over.
+    pub(super) fn take_answered(&mut self, answered: &Answered) {
+        let Answered { responses, acks, accepted, is_accepted, acked } = *answered;
+        (self.responses, self.acks, self.acked) = (responses, acks, acked);
+        self.accepted = is_accepted.then_some(accepted);
+    }
+}
+
+/// What responses and ACKs told. Each of them adds to it, so that it lies beside what all messages need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answered {
+    /// Responses of any kind.
+    pub responses: u32,
+    /// ACKs of the last 2xx to INVITE.
+    acks: u32,
+    /// CSeq of the last 2xx to INVITE and how often it was repeated.
+    accepted: (u32, u32),
+    /// There is such a 2xx.
+    is_accepted: bool,
+    /// It was acknowledged.
+    acked: bool,
+}
+
+impl Answered {
+    /// Takes an ACK.
     pub(super) fn acknowledged(&mut self, cseq: u32) {
-        let of_last = self.accepted.is_some_and(|(of, _)| of == cseq);
+        let of_last = self.is_accepted && self.accepted.0 == cseq;
         self.acked |= of_last;
         self.acks = self.acks.saturating_add(u32::from(of_last));
     }
 
-    pub(super) fn answered(&mut self, status: u16, method: Method, cseq: u32, again: bool) {
+    /// Takes a response.
+    pub(super) fn response(&mut self, status: u16, method: Method, cseq: u32, again: bool) {
         self.responses = self.responses.saturating_add(1);
         if method != Method::Invite || !(200..300).contains(&status) {
             return;
         }
-        match &mut self.accepted {
-            Some((of, repeats)) if *of == cseq => *repeats = repeats.saturating_add(u32::from(again)),
-            _ => (self.accepted, self.acked, self.acks) = (Some((cseq, 0)), false, 0),
+        if self.is_accepted && self.accepted.0 == cseq {
+            self.accepted.1 = self.accepted.1.saturating_add(u32::from(again));
+        } else {
+            (self.accepted, self.is_accepted, self.acked, self.acks) = ((cseq, 0), true, false, 0);
         }
     }
 }

@@ -29,6 +29,16 @@ pub struct Numbers {
 }
 
 impl Numbers {
+    /// Whether an INVITE to a number names no other, as nearly all do: it asks for that one as it stands, and has none
+    /// of the header fields.
+    pub fn are_none(message: &Message<'_>, to: &[u8]) -> bool {
+        let asks_for_it = match *message.start_line() {
+            StartLine::Request { uri, .. } => is_at_host(uri, to),
+            StartLine::Response { .. } => true,
+        };
+        asks_for_it && FIELDS.iter().all(|(header, _)| message.header(*header).is_none())
+    }
+
     /// Takes those of an INVITE outside a dialog that its call does not have: of every hop, because proxies add them.
     pub fn read(&mut self, message: &Message<'_>, [from, to]: [&str; 2]) {
         let asked_for = match *message.start_line() {
@@ -116,11 +126,15 @@ fn is_reached_as_itself(address: &NameAddr<'_>, message: &Message<'_>) -> bool {
     })
 }
 
+/// Whether a Request-URI is this number at some host, as it stands.
+fn is_at_host(uri: &[u8], number: &[u8]) -> bool {
+    let host = || uri.strip_prefix(b"sip:")?.strip_prefix(number)?.strip_prefix(b"@");
+    !number.is_empty() && host().is_some_and(|host| memchr::memchr(b'@', host).is_none())
+}
+
 /// The number of a Request-URI, if it is neither that of From nor of To.
 fn number_of<'a>(uri: &'a [u8], from: &str, to: &str) -> Option<Cow<'a, str>> {
-    // Nearly always it is that of To, as it stands.
-    let host = || uri.strip_prefix(b"sip:")?.strip_prefix(to.as_bytes())?.strip_prefix(b"@");
-    if !to.is_empty() && host().is_some_and(|host| memchr::memchr(b'@', host).is_none()) {
+    if is_at_host(uri, to.as_bytes()) {
         return None;
     }
     let uri = Uri::parse(uri);
@@ -138,7 +152,11 @@ mod tests {
         let mut numbers = Numbers::default();
         for (uri, headers) in invites {
             let octets = format!("INVITE {uri} SIP/2.0\r\nCall-ID: 1\r\n{headers}\r\n");
-            numbers.read(&scan(octets.as_bytes(), true).unwrap(), [from, to]);
+            let (message, known) = (scan(octets.as_bytes(), true).unwrap(), numbers.list.len());
+            numbers.read(&message, [from, to]);
+            let are_none = Numbers::are_none(&message, to.as_bytes());
+            assert!(!are_none || numbers.list.len() == known, "{uri} {headers}");
+            assert!(are_none || !headers.is_empty() || *uri != format!("sip:{to}@pbx"));
         }
         numbers
     }

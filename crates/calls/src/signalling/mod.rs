@@ -29,6 +29,7 @@ mod warm;
 pub use beside::Unacknowledged;
 pub use facts::{Change, Facts, PartyMedia, Said};
 pub use remark::REMARK_SEPARATOR;
+pub use servers::is_media_server;
 pub use transaction::Registering;
 pub use troubles::{NoAnswer, Refused, Transfer, Troubles};
 pub use unreached::Unreached;
@@ -464,7 +465,8 @@ impl Signalling {
         let serial = self.next_serial;
         self.next_serial += 1;
         let mut call = self.spare.pop().unwrap_or_else(Call::fresh);
-        call.begin((serial, hash), (call_id, message), from, told, self.timeline.clock_ns(from.at_ns));
+        let clock_ns = self.timeline.clock_ns(from.at_ns);
+        call.begin((serial, hash), (call_id, message), from, told, (clock_ns, &mut self.remark));
         match told.begins {
             true => self.counters.calls += 1,
             false => {

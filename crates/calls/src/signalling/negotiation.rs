@@ -13,27 +13,29 @@ use trunkline_store::row::Direction;
 use trunkline_wire::sip::Method;
 use trunkline_wire::{Endpoint, sdp};
 
-/// What a media section says of codecs.
+/// What a media section says of codecs, while it is read: nothing of it is kept yet.
 #[derive(Clone, Debug)]
-pub struct Offered<P = Arc<PayloadMap>> {
+pub struct Read<'a> {
     kind: sdp::Kind,
     /// Its payload types, a bit each.
     pub types: u128,
-    payloads: P,
+    payloads: &'a Arc<PayloadMap>,
 }
-
-/// The same while it is read: nothing of it is kept yet.
-pub type Read<'a> = Offered<&'a Arc<PayloadMap>>;
 
 impl<'a> Read<'a> {
     /// Of one media section.
     pub fn new(kind: sdp::Kind, types: u128, payloads: &'a Arc<PayloadMap>) -> Self {
-        Offered { kind, types, payloads }
+        Read { kind, types, payloads }
     }
+}
 
-    fn kept(&self) -> Offered {
-        Offered { kind: self.kind, types: self.types, payloads: self.payloads.clone() }
-    }
+/// What a section of an offer said.
+#[derive(Clone, Debug)]
+struct Offered {
+    types: u128,
+    payloads: Arc<PayloadMap>,
+    kind: sdp::Kind,
+    by: Direction,
 }
 
 /// The offers of one call.
@@ -41,9 +43,9 @@ impl<'a> Read<'a> {
 pub struct Negotiation {
     /// Sections of the offers of each side, each once. All are laid against each answer, since a call may have several
     /// legs and forks, and which answer is about which offer shows in no more than their codecs.
-    offers: SmallVec<[(Direction, Offered); 2]>,
+    offers: SmallVec<[Offered; 2]>,
     /// Audio sections of an offer that has several: whose, which, and where it is to be sent.
-    audio: SmallVec<[(Direction, usize, Endpoint); 1]>,
+    audio: Vec<(Direction, usize, Endpoint)>,
     /// The INVITEs that last brought an offer, leg by leg.
     pub invites: Numbered,
     /// The last requests besides that offered nothing: what their responses describe answers nothing.
@@ -61,7 +63,7 @@ impl Negotiation {
 
     /// Reads a little of each line of the cache that it takes.
     pub(super) fn warm(&self) -> u64 {
-        let offers = self.offers.iter().fold(0, |sum, (_, offer)| sum ^ offer.types as u64);
+        let offers = self.offers.iter().fold(0, |sum, offer| sum ^ offer.types as u64);
         offers ^ self.audio.len() as u64 ^ u64::from(self.invites.is_empty())
     }
 
@@ -75,11 +77,11 @@ impl Negotiation {
     /// A side offers these.
     pub fn offer(&mut self, by: Direction, sections: &[Read<'_>]) {
         for section in sections {
-            let same = |(side, known): &(Direction, Offered)| {
-                *side == by && known.types == section.types && Arc::ptr_eq(&known.payloads, section.payloads)
-            };
+            let Read { kind, types, payloads } = *section;
+            let same =
+                |known: &Offered| known.by == by && known.types == types && Arc::ptr_eq(&known.payloads, payloads);
             if !self.offers.iter().any(same) && self.offers.len() < OFFERS_PER_CALL_MAX {
-                self.offers.push((by, section.kept()));
+                self.offers.push(Offered { types, payloads: payloads.clone(), kind, by });
             }
         }
     }
@@ -87,7 +89,7 @@ impl Negotiation {
     /// A side answers with these: which types of the other side's offers stand for them.
     pub fn accepted(&self, by: Direction, answers: &[Read<'_>], maps: &mut PayloadMaps) -> u128 {
         let mut types = 0;
-        for (_, offer) in self.offers.iter().filter(|(side, _)| *side != by) {
+        for offer in self.offers.iter().filter(|offer| offer.by != by) {
             for answer in answers.iter().filter(|answer| answer.kind == offer.kind) {
                 types |= maps.in_common((&offer.payloads, offer.types), (answer.payloads, answer.types));
             }

@@ -10,17 +10,17 @@ use trunkline_wire::sip::{Message, Method, StartLine};
 impl Signalling {
     /// Of the calls of these messages, which were sought.
     pub(super) fn warm_for(&self, messages: &[(Incoming<'_>, Message<'_>)], sought: &[Seek]) {
-        let calls: SmallVec<[&Call; GROUP]> =
-            sought.iter().filter_map(|seek| seek.at).filter_map(|at| self.call(at)).collect();
-        read(calls.iter(), |call| call.warm());
-        let of_invite = messages.iter().zip(sought).filter(|((_, message), _)| is_of_invite(message.start_line()));
-        read(of_invite.filter_map(|(_, seek)| self.call(seek.at?)), |call| call.warm_for_invite());
-        let with_body = messages.iter().zip(sought).filter(|((_, message), _)| !message.body().is_empty());
-        read(with_body.filter_map(|(_, seek)| self.call(seek.at?)), |call| call.warm_for_sdp());
+        let mut calls: SmallVec<[&Call; GROUP]> = SmallVec::new();
+        read(messages.iter().zip(sought), |((_, message), seek)| {
+            let Some(call) = seek.at.and_then(|at| self.call(at)) else { return 0 };
+            calls.push(call);
+            let invite = if is_of_invite(message.start_line()) { call.warm_for_invite() } else { 0 };
+            let sdp = if message.body().is_empty() { 0 } else { call.warm_for_sdp() };
+            call.warm() ^ invite ^ sdp
+        });
         read(calls.iter(), |call| call.warm_further());
         // Messages of no call may begin one, in the memory of one that is over.
-        let begins = sought.iter().filter(|seek| seek.at.is_none()).count();
-        read(self.spare.iter().rev().take(begins), |call| call.warm_to_begin());
+        read(self.spare.iter().rev().take(sought.len() - calls.len()), |call| call.warm_to_begin());
     }
 
     /// Of calls whose time has come.
@@ -50,6 +50,6 @@ fn is_of_invite(start: &StartLine<'_>) -> bool {
     }
 }
 
-fn read<T>(things: impl Iterator<Item = T>, what: impl Fn(T) -> u64) {
+fn read<T>(things: impl Iterator<Item = T>, mut what: impl FnMut(T) -> u64) {
     core::hint::black_box(things.fold(0, |sum, thing| sum ^ what(thing)));
 }

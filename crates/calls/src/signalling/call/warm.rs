@@ -10,7 +10,7 @@ impl Call {
         let prints = self.prints.first().copied().unwrap_or(0) ^ self.files.first().copied().unwrap_or(0);
         let times = self.hash ^ self.bye_ns.unwrap_or(0) as u64 ^ self.answer_ns.unwrap_or(0) as u64;
         let asked = self.dialogs.warm() ^ u64::from(self.reinvites.is_empty());
-        hosts ^ u64::from(prints) ^ times ^ asked ^ self.texts.len() as u64 ^ u64::from(self.facts.responses)
+        hosts ^ u64::from(prints) ^ times ^ asked ^ (self.texts.octets() ^ self.messages.count()) as u64
     }
 
     /// Of what an INVITE, a CANCEL, and a response that is no 2xx need besides.
@@ -18,10 +18,9 @@ impl Call {
         self.invites.warm()
     }
 
-    /// Of what lies elsewhere, when the call itself is there.
+    /// Of where the next message goes, when it is known how many there are.
     pub fn warm_further(&self) -> u64 {
-        let text = self.texts.as_bytes().last().copied().unwrap_or(0);
-        self.messages.warm() ^ u64::from(text)
+        self.messages.warm() ^ self.texts.warm()
     }
 
     /// Of what a message with SDP needs besides.
@@ -39,7 +38,6 @@ impl Call {
     /// Of what only the close needs.
     pub fn warm_to_close(&self) -> u64 {
         let messages = self.messages.iter().fold(0, |sum, m| sum ^ m.packet);
-        let lines = |text: &str| text.as_bytes().chunks(64).fold(0, |sum, line| sum ^ line[0]);
-        messages ^ u64::from(lines(&self.texts) ^ lines(&self.names.text))
+        messages ^ self.texts.warm_all() ^ self.names.text.warm_all()
     }
 }

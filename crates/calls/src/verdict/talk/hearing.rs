@@ -4,6 +4,7 @@ use super::{BEGUN_NS, Begins, GOES_ON_NS, MOVING_NS, SENT_NEAR, SENT_ROOM, STOPP
 use super::{Case, Window, Windows, end_ns, known, streams};
 use crate::ledger::{Evidence, InTurn};
 use crate::limits::STREAMS_PER_CALL_MAX;
+use crate::signalling::is_media_server;
 use crate::stream::Sound;
 use crate::verdict::audio::{self, HEARD_MIN, PARTIES};
 use crate::verdict::carried;
@@ -135,7 +136,11 @@ impl<'a> Hearing<'a> {
         let is_heard = heard_ns.is_some_and(|at| at >= last.from_ns.saturating_add(BEGUN_NS));
         let mut own = streams(self.case, self.speaker());
         let sent_more = |s: &Stream| s.rtcp.sent.is_some_and(|sent| u64::from(sent) > s.expected + SENT_ROOM);
-        self.case.facts.servers[self.speaker()] && is_heard && !own.any(|(s, _)| sent_more(s))
+        let is_server = || match self.speaker() {
+            0 => is_media_server(self.case.call.user_agent.as_bytes()),
+            _ => self.case.facts.server,
+        };
+        is_heard && is_server() && !own.any(|(s, _)| sent_more(s))
     }
 
     /// The speaker's own reports say that it sent no more than came by.
