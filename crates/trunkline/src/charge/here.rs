@@ -258,11 +258,7 @@ fn of_records(told: &Told) -> Vec<Sample> {
     let counters = [
         ("trunkline_charge_cdr_records_total", "charging data records made since the first entry", report.records),
         ("trunkline_charge_cdr_files_total", "record files closed", report.files),
-        (
-            "trunkline_charge_cdr_lost_total",
-            "records whose open file was missing",
-            report.lost,
-        ),
+        ("trunkline_charge_cdr_lost_total", "records whose open file was missing", report.lost),
         ("trunkline_charge_cdr_failures_total", "times that record files could not be written", report.failures),
     ];
     let gauges = state.map(|(name, help, value)| Sample::gauge(name, help, value)).into_iter();

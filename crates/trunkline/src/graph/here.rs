@@ -143,11 +143,7 @@ impl Running {
         let (journal, files, probes) = (&status.journal, &status.files.counters, &status.probes);
         let gauges = [
             ("trunkline_graph_devices", "devices that are polled or probed", status.polled as f64),
-            (
-                "trunkline_graph_devices_flapping",
-                "of these, flapping devices",
-                status.flapping as f64,
-            ),
+            ("trunkline_graph_devices_flapping", "of these, flapping devices", status.flapping as f64),
             ("trunkline_graph_probe_devices", "devices that are probed", probes.devices as f64),
             ("trunkline_graph_probe_sources", "data sources not read by SNMP", probes.sources as f64),
             ("trunkline_graph_realtime_sources", "data sources watched in real time", status.realtime_sources as f64),

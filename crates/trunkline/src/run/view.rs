@@ -221,7 +221,11 @@ impl View {
                 counter("trunkline_capture_ring_octets_total", "octets captured of them", ring.octets),
                 counter("trunkline_capture_ring_dropped_packets_total", "packets dropped: ring full", ring.drops),
                 counter("trunkline_capture_ring_freezes_total", "times the ring became full", ring.freezes),
-                counter("trunkline_capture_ring_malformed_total", "records of the ring that were not valid", ring.malformed),
+                counter(
+                    "trunkline_capture_ring_malformed_total",
+                    "records of the ring that were not valid",
+                    ring.malformed,
+                ),
                 counter("trunkline_capture_returns_total", "times the interface came back", ring.returns),
                 gauge("trunkline_capture_ring_blocks", "blocks of the ring", f64::from(ring.room)),
                 gauge("trunkline_capture_ring_waiting_blocks", "blocks filled and waiting", f64::from(ring.waiting)),

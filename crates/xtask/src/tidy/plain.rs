@@ -49,8 +49,8 @@ const DOCUMENTS: &[Phrase] = &[
     Phrase("those whom", "the name of the role: users, clients, owners"),
     Phrase("strangers", "unknown senders, or untrusted input"),
 ];
-/// Banned in what people read in the pages and of the command line: strings, the text of elements and the help of commands.
-/// Comments may say them.
+/// Banned in what people read in the pages and of the command line: strings, the text of elements and the help of
+/// commands. Comments may say them.
 const STRINGS: &[Phrase] = &[
     Phrase("take care of", "acknowledge"),
     Phrase("takes care of", "acknowledges"),
@@ -144,13 +144,17 @@ pub fn check(text: &Text, findings: &mut Vec<Finding>) {
 
 /// Tests of pages, and Rust modules of tests, hold what is not shown to anybody.
 fn is_test(path: &str) -> bool {
-    path.contains(".test.") || path.contains("/tests") || path.contains("/schema.ts") || path.starts_with("crates/xtask/")
+    path.contains(".test.")
+        || path.contains("/tests")
+        || path.contains("/schema.ts")
+        || path.starts_with("crates/xtask/")
 }
 
 /// Whether people who use the program read of a line: it is no comment. Where clap makes help of doc comments, they do.
 fn is_read(line: &str, is_help: bool) -> bool {
     let line = line.trim_start();
-    (is_help && line.starts_with("/// ")) || !(line.starts_with("//") || line.starts_with("/*") || line.starts_with("* "))
+    (is_help && line.starts_with("/// "))
+        || !(line.starts_with("//") || line.starts_with("/*") || line.starts_with("* "))
 }
 
 /// A document for people who use or change the program. Of a decision only the title is checked, since its body stays
