@@ -84,7 +84,7 @@ export default function Graph(): JSX.Element {
         </For>
       </select>
       <select class="input" aria-label="Aggregation" value={search.of ?? ""} onChange={(event) => setSearch({ of: event.currentTarget.value || undefined })}>
-        <option value="">default</option>
+        <option value="">default aggregation</option>
         <For each={[["average", "average"], ["max", "maximum"], ["min", "minimum"], ["last", "last"]]}>
           {([value, name]) => (
             <option value={value} selected={search.of === value}>

@@ -115,7 +115,7 @@ fn who_has_no_place_to_listen_says_so() {
     let at = taken.local_addr().unwrap().to_string();
     let output = as_nobody(&wire, &["web", "--data", text(&data), "--listen", &at]).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), error.contains("is taken by another program")), (Some(1), true), "{error}");
+    assert_eq!((output.status.code(), error.contains("is in use by another program")), (Some(1), true), "{error}");
     let first = std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start").unwrap_or_default();
     if first.trim() == "1024" {
         let output = as_nobody(&wire, &["web", "--data", text(&data), "--listen", "127.0.0.1:80"]).output().unwrap();

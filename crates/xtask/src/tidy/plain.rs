@@ -49,8 +49,8 @@ const DOCUMENTS: &[Phrase] = &[
     Phrase("those whom", "the name of the role: users, clients, owners"),
     Phrase("strangers", "unknown senders, or untrusted input"),
 ];
-/// Banned in what people read in the pages and of the command line: strings, the text of elements and the help of commands.
-/// Comments may say them.
+/// Banned in what people read in the pages and of the command line: strings, the text of elements and the help of
+/// commands. Comments may say them.
 const STRINGS: &[Phrase] = &[
     Phrase("take care of", "acknowledge"),
     Phrase("takes care of", "acknowledges"),
