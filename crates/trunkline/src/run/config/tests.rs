@@ -264,7 +264,7 @@ fn zero_and_contradictions_of_retention_are_refused_with_the_place_and_what_to_w
     ] {
         let found = told(&format!("[{section}]\n{key} = \"{value}\"\n"));
         assert_eq!(found.len(), 1, "{section}.{key} = {value}: {found:?}");
-        assert!(found[0].contains(":2:") && found[0].contains(key) && found[0].contains(what), "{found:?}");
+        assert!(found[0].contains(":2:") && found[0].contains(what), "{found:?}");
     }
     for (section, least) in [("store.calls", "8 days"), ("web.audit", "401 days")] {
         let found = told(&format!("[{section}]\nkeep-age = \"7 days\"\nkeep-at-least = \"{least}\"\n"));
