@@ -138,7 +138,11 @@ fn a_far_slot_takes_no_memory_for_those_before_it() {
     fold.take(&moved, Source::default(), &mut Vec::new());
     assert_eq!((fold.open(), fold.open_slots().collect::<Vec<_>>()), ((1, None), vec![(far, None)]));
     let mut octets = Vec::new();
-    fold.put(|piece| Ok::<_, ()>(octets.extend_from_slice(piece))).unwrap();
+    fold.put(|piece| {
+        octets.extend_from_slice(piece);
+        Ok::<_, ()>(())
+    })
+    .unwrap();
     assert_eq!(Fold::read(&octets).as_ref(), Ok(&fold));
 
     // A ledger that begins there, by a snapshot that stands for what was before.
