@@ -344,10 +344,10 @@ fn show(alert: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<(
         ("began", time(&alert["began"])),
         ("ended", time(&alert["ended"])),
         ("value", format!("{}{limit}", figure(&alert["value"]))),
-        ("taken by", said(&alert["acknowledged"]["by"])),
+        ("acknowledged by", said(&alert["acknowledged"]["by"])),
     ];
     for (what, told) in about.iter().filter(|(_, told)| !told.is_empty()) {
-        writeln!(out, "{what:<10}{told}")?;
+        writeln!(out, "{what:<17}{told}")?;
     }
     let shown = ["rule", "severity"];
     for (name, value) in
@@ -563,8 +563,8 @@ mod tests {
         let lines: Vec<String> =
             open_alerts(&reply, &terminal(110)).iter().map(|line| line.text().to_owned()).collect();
         assert!(lines[0].contains("value") && lines[0].contains("limit"), "{lines:?}");
-        assert!(lines[1].contains("firing, taken by anna ") && lines[1].contains("950"), "{lines:?}");
-        assert!(lines[2].contains("firing, taken by somebody-with-a-.. "), "{lines:?}");
+        assert!(lines[1].contains("firing, acked by anna ") && lines[1].contains("950"), "{lines:?}");
+        assert!(lines[2].contains("firing, acked by somebody-with-a-.. "), "{lines:?}");
         assert!(lines.iter().all(|line| line.trim_end().chars().count() <= 110), "{lines:?}");
     }
 }

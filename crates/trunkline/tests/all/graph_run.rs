@@ -243,7 +243,7 @@ fn devices_are_found_polled_killed_and_operated() {
     eventually("its files are gone", || !file.exists());
     for (words, why) in [
         (&["device", device][..], "there is no device"),
-        (&["add", "core-0.farm.example", "127.0.0.1"], "is there already"),
+        (&["add", "core-0.farm.example", "127.0.0.1"], "exists already"),
         (&["add", "x", "127.0.0.1", "--credential", "none"], "there is no credential 'none'"),
         (&["credential", "remove", "lan"], "is used by"),
         (&["fetch", "9999"], "there is no data source"),

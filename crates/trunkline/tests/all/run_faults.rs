@@ -52,7 +52,7 @@ fn a_configuration_that_changes_is_followed_as_far_as_it_can_be() {
     ] {
         assert!(said.contains(line), "{line}: {said}");
     }
-    assert!(said.contains("capture.ring stays \"128 MiB\" until the next start (\"64 MiB\" is asked for)"), "{said}");
+    assert!(said.contains("capture.ring stays \"128 MiB\" until the next start (new value: \"64 MiB\")"), "{said}");
     std::fs::write(&file, config("[record]\nsegment-time = \"1 year\"\nclases = []\n")).unwrap();
     running.signal(Signal::HUP);
     let said = running.hear("kept as it was").join("\n");
@@ -276,7 +276,7 @@ fn damaged_logs_of_graphs_and_alerts_are_mended_by_order() {
     let running = wire.run("data", &config);
     // While a run has them open nothing is mended.
     let (code, out, _) = repair(&[]);
-    let who = format!("not mended: process {} holds the file `lock` in it: stop it", running.child.id());
+    let who = format!("not repaired: process {} holds the file `lock` in it: stop it", running.child.id());
     assert_eq!((code, out.matches(&who).count()), (Some(3), 3), "{out}");
     assert_eq!(running.end().0, 0);
     let whole = repair(&["--dry-run"]);

@@ -160,7 +160,10 @@ impl Node {
             file.push_str(&format!("{number},{number},standard,{balance},{}\n", imsi(number)));
         });
         let told = self.run(&["import", "-"], &file);
-        assert_eq!(told.trim(), format!("{accounts} accounts opened, 0 were there, {accounts} subscribers, 0 refused"));
+        assert_eq!(
+            told.trim(),
+            format!("{accounts} accounts created, 0 already existed, {accounts} subscribers, 0 rejected")
+        );
     }
 
     fn run(&self, words: &[&str], input: &str) -> String {
