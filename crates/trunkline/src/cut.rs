@@ -338,6 +338,6 @@ mod tests {
         );
         assert!(check(&call(&[], Vec::new(), Vec::new()), &NEVER).unwrap_err().contains("read the capture again"));
         std::fs::remove_file(&path).unwrap();
-        assert!(check(&of(0, at[0]), &NEVER).unwrap_err().contains("not there any more"));
+        assert!(check(&of(0, at[0]), &NEVER).unwrap_err().contains("was moved or deleted"));
     }
 }

@@ -97,7 +97,7 @@ fn after_a_crash_nothing_old_comes_back() {
     store(&mut cache.client(), 0..ITEMS / 2, 2);
     assert_eq!(cache.kill(), Ended::Killed);
     let cache = Cache::start(&options);
-    assert!(cache.said("a cold start"));
+    assert!(cache.said("cold start"));
     assert_eq!(check(&mut cache.client(), |_| 0), 0);
 }
 
@@ -222,5 +222,5 @@ fn without_room_on_the_disk_nothing_half_made_stays() {
     assert_eq!(cache.end(), Ended::Code(3), "{:?}", cache.told);
     assert!(cache.said("the next start is a cold one"), "{:?}", cache.told);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing stays");
-    assert!(Cache::start(&options).said("a cold start"));
+    assert!(Cache::start(&options).said("cold start"));
 }

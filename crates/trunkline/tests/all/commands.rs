@@ -78,7 +78,7 @@ fn wrong_usage_is_2_and_says_what_was_expected() {
     fails(&desk, &["read"], 2, &["FILE"]);
     fails(&desk, &["calls", "calee:1001"], 2, &["trunkline: ", "\n  calee:1001\n  ^^^^^", "callee"]);
     fails(&desk, &["calls", "--from", "tomorrow"], 2, &["--from", "2026-11-20T10:00"]);
-    fails(&desk, &["calls", "--from", "2026-01-02", "--to", "2026-01-01"], 2, &["--from is not before --to"]);
+    fails(&desk, &["calls", "--from", "2026-01-02", "--to", "2026-01-01"], 2, &["--from must be before --to"]);
     fails(&desk, &["help", "nothing"], 2, &["filter"]);
     fails(&desk, &["sim", "--set", "impairments.los=1", "-w", "x.pcap"], 2, &["loss_max"]);
     fails(&desk, &["sim", "--faults", "7", "-w", "x.pcap"], 2, &["faults"]);
@@ -180,7 +180,7 @@ fn an_empty_answer_says_why() {
         let text = text(&output.stdout);
         assert!(text.contains(part), "{args:?}: {text}");
     };
-    says(&["calls", "caller:nobody"], "No call passes the filter");
+    says(&["calls", "caller:nobody"], "No calls match the filter");
     says(&["calls", "--to", "1999-12-31"], "No calls between");
     says(&["streams"], "No streams without signalling");
 }
@@ -225,7 +225,7 @@ fn packets_of_a_call_are_cut_out_and_read_again_as_the_same_call() {
     let id = id.lines().nth(1).unwrap().to_owned();
     fails(&desk, &["call", &id, "--pcap", "world.pcap"], 2, &["holds the call itself"]);
     std::fs::rename(desk.path("world.pcap"), desk.path("moved.pcap")).unwrap();
-    fails(&desk, &["call", &id, "--pcap", "cut.pcap"], 1, &["not there any more"]);
+    fails(&desk, &["call", &id, "--pcap", "cut.pcap"], 1, &["was moved or deleted"]);
 }
 
 #[test]

@@ -373,7 +373,7 @@ fn a_call_is_cut_out_of_the_log_when_its_file_is_gone() {
     fs::remove_dir_all(desk.path("data/packets")).unwrap();
     let output = desk.run(&["call", before.keys().next().unwrap(), "--data", "data", "--pcap", "call.pcapng"]);
     code(&output, 1);
-    assert!(text(&output.stderr).contains("is not there any more"));
+    assert!(text(&output.stderr).contains("was moved or deleted"));
 }
 
 /// Segments that somebody deleted, or retention: a call that is not whole in the log is not written as if it were.
@@ -407,7 +407,7 @@ fn what_is_gone_of_a_call_is_told() {
     fs::rename(&sip, desk.path("sip")).unwrap();
     let output = desk.run(&["call", id, "--data", "data", "--pcap", "call.pcapng"]);
     code(&output, 1);
-    assert!(text(&output.stderr).contains("is not there any more"));
+    assert!(text(&output.stderr).contains("was moved or deleted"));
 }
 
 #[test]

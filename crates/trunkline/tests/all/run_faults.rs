@@ -55,7 +55,7 @@ fn a_configuration_that_changes_is_followed_as_far_as_it_can_be() {
     assert!(said.contains("capture.ring stays \"128 MiB\" until the next start (new value: \"64 MiB\")"), "{said}");
     std::fs::write(&file, config("[record]\nsegment-time = \"1 year\"\nclases = []\n")).unwrap();
     running.signal(Signal::HUP);
-    let said = running.hear("kept as it was").join("\n");
+    let said = running.hear("the configuration was not changed").join("\n");
     assert!(said.contains("the configuration was not changed"), "{said}");
     let rtp = "trunkline_record_rtp_packets_total{lane=\"0\"}";
     let before = wire.metric(rtp);

@@ -168,7 +168,7 @@ fn what_cannot_be_opened_is_said() {
         (&["open", "empty.pcap", "--listen", "127.0.0.1:0"], 1, "no packet"),
         (&["open", "empty.pcap", "--listen", "192.0.2.1:80"], 1, "no address of this machine"),
         (&["demo", "--history", "9999"], 2, "720"),
-        (&["web", "--data", "missing"], 1, "the data folder missing is not there"),
+        (&["web", "--data", "missing"], 1, "the data folder missing does not exist"),
     ] {
         let output = trunkline(here, args).output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
@@ -185,7 +185,7 @@ fn the_demonstration_shows_what_was_planted_and_goes_on() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().to_string();
     let mut shown = Shown::start(trunkline(here, &["demo", "--history", "15", "--seed", "3", "--listen", &port]));
-    shown.hear("is taken");
+    shown.hear("is in use");
     let mut browser = shown.browser();
     assert_eq!(temporary(here), 1);
 

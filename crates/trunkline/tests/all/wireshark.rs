@@ -508,7 +508,7 @@ fn clients_are_bounded_and_an_open_address_is_warned_of() {
     fs::write(&path, octets).unwrap();
     assert_eq!(packets(&path), []);
     let mut open = Running::start(desk.command(PROGRAM, &["extract", "--data", "data", "--listen", "0.0.0.0:0"]));
-    assert!(open.wait_for("warning").contains("whoever can connect"));
+    assert!(open.wait_for("warning").contains("anyone who can connect"));
     let says = |args: &[&str], part: &str| {
         let output = desk.run(args);
         code(&output, 2);

@@ -153,7 +153,11 @@ fn cdr(settings: &Settings, wrong: &mut Objections) {
         "a name of up to 20 letters, digits, '.', '-', '_' is needed".to_owned()
     });
     let long = settings.cdr.keep.is_none_or(|keep| keep >= KEEP_LEAST);
-    wrong.unless(long, "cdr", "keep", || "less than a day: nobody would have fetched them".to_owned());
+    wrong.unless(long, "cdr", "keep", || {
+        "less than a day: files would leave before they are fetched; write \"none\" for no limit, or a time such as \
+         \"400 days\""
+            .to_owned()
+    });
     for (key, why) in settings.cdr.wrong_sending(!settings.charge_standby.servers.is_empty()) {
         wrong.unless(false, "cdr", key, || why);
     }

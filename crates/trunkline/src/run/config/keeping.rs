@@ -14,7 +14,6 @@ pub fn check(settings: &Settings, wrong: &mut Objections) {
     at_least("web.audit", (audit.keep_age, audit.keep_at_least), wrong);
     age("web.captures", "keep-age", settings.web_captures.keep_age, "1 day", wrong);
     age("alert.history", "keep-age", settings.alert_history.keep_age, "400 days", wrong);
-    age("cdr", "keep", settings.cdr.keep, "400 days", wrong);
     let cut = settings.cdr.cut_volume;
     wrong.unless(cut.is_none_or(|cut| cut.0 > 0), "cdr", "cut-volume", || {
         "is zero: each report would end a record; write \"none\" for never, or how much, such as \"1 GiB\"".to_owned()
