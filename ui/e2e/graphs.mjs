@@ -100,7 +100,7 @@ async function arranged(page) {
   await trees.getByRole("button", { name: "Open South" }).click();
   await trees.getByRole("button", { name: "Arrange access-5" }).click();
   await dialog.getByLabel("Folder", { exact: true }).selectOption({ label: "North" });
-  await dialog.getByRole("button", { name: "Move" }).click();
+  await dialog.getByRole("button", { name: "Move", exact: true }).click();
   await gone();
   await trees.getByRole("button", { name: "Arrange North" }).click();
   await dialog.getByLabel("Name", { exact: true }).fill("Far north");
