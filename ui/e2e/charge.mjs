@@ -162,13 +162,21 @@ export function chargeTests() {
 
       let account = "";
       await t.test("sessions are listed, and one tells what happened", async () => {
-        await page.goto("/charge/sessions");
-        await page.locator("[data-row-link]").first().waitFor();
-        await page.keyboard.press("j");
-        await page.keyboard.press("Enter");
-        await shows(page, "Session");
         const told = page.getByRole("region", { name: "Timeline" });
-        await told.getByText("Started").waitFor();
+        // Sessions last half a minute: the one that is chosen may have ended before its page has loaded.
+        for (let tries = 1; ; tries += 1) {
+          await page.goto("/charge/sessions");
+          await page.locator("[data-row-link]").first().waitFor();
+          await page.keyboard.press("j");
+          await page.keyboard.press("Enter");
+          await shows(page, "Session");
+          try {
+            await told.getByText("Started").waitFor({ timeout: 15_000 });
+            break;
+          } catch (ended) {
+            if (tries === 5) throw ended;
+          }
+        }
         await told.getByText("granted").first().waitFor();
         account = (await page.getByRole("region", { name: "Now" }).getByRole("link").first().innerText()).trim();
         assert.match(account, /^\d+$/);
