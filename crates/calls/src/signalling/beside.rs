@@ -117,7 +117,7 @@ impl Call {
     pub fn accepts_beside(&mut self, from: &Incoming<'_>, told: &Told<'_>, again: bool) -> bool {
         let beside = self.dialogs.beside(told.tags) == Some(true);
         if beside {
-            self.facts.responses = self.facts.responses.saturating_add(1);
+            self.answered.responses = self.answered.responses.saturating_add(1);
             if again && from.dst == self.src {
                 self.asides.repeat(told.tags.to, from.src);
             }
