@@ -21,10 +21,11 @@ impl Durable {
     pub fn of<D: Disk>(disk: &D, others: &[Witness]) -> Result<Durable, Fault> {
         let marked = Marked::load(disk)?;
         // One of another log knows nothing of this one.
-        let (log, mut own) = (LogId::of(disk)?, Vec::new());
+        let (log, mut own) = (LogId::of(disk)?, None);
         for snapshot in Snapshot::all(disk)? {
-            if own.is_empty() && snapshot.is_of(disk, log)? {
-                own.push(snapshot);
+            if snapshot.is_of(disk, log)? {
+                own = Some(snapshot);
+                break;
             }
         }
         let snapshots = own.into_iter().chain(Snapshot::opening(disk)?);

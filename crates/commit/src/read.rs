@@ -30,6 +30,11 @@ pub const MARKED: [u8; 4] = *b"MRKD";
 /// The same, and the salt says of which log the file is ([`crate::LogId`]).
 pub const NAMED: [u8; 4] = *b"MRKL";
 
+/// Whether the end of a head says that the folder has a mark.
+fn says_mark(end: &[u8]) -> bool {
+    *end == MARKED || *end == NAMED
+}
+
 /// A head with such a mark.
 pub fn head_with(salt: u64, first: u64, marked: [u8; 4]) -> [u8; SEGMENT_HEAD_OCTETS] {
     let mut head = [0; SEGMENT_HEAD_OCTETS];
@@ -109,7 +114,7 @@ impl Segment {
 
     /// Whether it was made in a folder that has a mark.
     pub fn is_marked(&self) -> bool {
-        self.octets.get(28..SEGMENT_HEAD_OCTETS).is_some_and(|mark| *mark == MARKED || *mark == NAMED)
+        self.octets.get(28..SEGMENT_HEAD_OCTETS).is_some_and(says_mark)
     }
 
     /// Of which log it is, if it says so.
@@ -302,7 +307,7 @@ pub fn check_mark<D: Disk>(disk: &D) -> Result<Option<Fault>, Fault> {
         let file = disk.open(name).map_err(Fault::io(name))?;
         disk.read(&file, 0, &mut head).map_err(Fault::io(name))?;
     }
-    Ok(durable.no_mark(head[28..] == MARKED || head[28..] == NAMED))
+    Ok(durable.no_mark(says_mark(&head[28..])))
 }
 
 /// All octets of a file, in memory that another one had, if any did.

@@ -12,7 +12,7 @@ use std::any::Any;
 use std::sync::Arc;
 use trunkline_kit::metrics::Sample;
 
-/// A job that runs. Every method may be called from any thread, and none of them waits for the network.
+/// A job that runs. Every method may be called from any thread; only `stop` may wait.
 pub trait Job: Any + Send + Sync {
     /// Its name on the status line and at the beginning of messages, such as `cache`.
     fn name(&self) -> &'static str;
