@@ -1,4 +1,4 @@
-//! The limits of this crate's tables and timers, each with what happens beyond it.
+//! The limits of this crate's tables and timers, each with what happens beyond it. Calls that have ended leave memory.
 
 /// Numbers of a call beside those of From and To; more are counted and not kept.
 // Limit: numbers of one call beside From and To
