@@ -163,7 +163,7 @@ pub fn shown(value: Value, constant: &str) -> String {
 fn octets(number: i128) -> String {
     match [(30, "GiB"), (20, "MiB"), (10, "KiB")].into_iter().find(|(bits, _)| number % (1 << bits) == 0) {
         Some((bits, unit)) => format!("{} {unit}", grouped(number >> bits)),
-        None => format!("{} bytes", grouped(number)),
+        None => format!("{} octets", grouped(number)),
     }
 }
 
@@ -238,7 +238,7 @@ mod tests {
             (1 << 20, "CALLS_MAX", "1,048,576"),
             (999, "CALLS_MAX", "999"),
             (64 << 20, "HELD_OCTETS_MAX", "64 MiB"),
-            (65_535, "MESSAGE_OCTETS_MAX", "65,535 bytes"),
+            (65_535, "MESSAGE_OCTETS_MAX", "65,535 octets"),
             (500, "TEXT_CHARS_MAX", "500 characters"),
             (15, "PREFIX_DIGITS_MAX", "15 digits"),
             (366 * 86_400, "SILENCE_S_MAX", "366 days"),
