@@ -20,7 +20,7 @@ use crate::query::Compile;
 use crate::segment::{Read, Region, Segment, SegmentFault};
 
 /// Segments that are followed at once; further ones are passed over, and an error says so.
-// Limit: segments followed at once by `trunkline extract --follow`
+// Limit: segments followed at once by `trunkline extract --live`
 // Beyond: further ones are passed over
 // Seen in: an error for each segment
 pub const FOLLOWED_FILES_MAX: usize = 512;
