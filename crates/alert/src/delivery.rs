@@ -33,8 +33,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// Alerts that wait in a group; further ones are only counted in its message.
+// Limit: alerts waiting in one group
+// Beyond: further ones are counted in its message
+// Seen in: the message
 pub const GROUP_ALERTS_MAX: usize = 1_000;
 /// Alerts that are over and are remembered at most, whatever is wanted; the oldest leaves.
+// Limit: alerts in the history
+// Beyond: the oldest leaves
+// Seen in: the history ends there
 pub const PAST_MAX: usize = 20_000;
 /// Outcomes of attempts that are remembered until the program ends; the oldest leaves.
 pub const TOLD_MAX: usize = 200;

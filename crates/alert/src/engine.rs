@@ -41,6 +41,9 @@ use std::sync::Arc;
 use subject::Subject;
 
 /// Subjects of all rules.
+// Limit: subjects of all rules
+// Beyond: a further subject is not followed
+// Seen in: `trunkline_alert_subjects_overflow_total`
 pub const SUBJECTS_MAX: usize = 1_000_000;
 /// Fields of a subject, and characters of each and of its name; what is more is left out.
 pub const FIELDS_MAX: usize = 32;

@@ -48,6 +48,9 @@ pub use seen::{Refused, Seen};
 pub use shelf::{REPORT_OCTETS_MAX, REPORTS_WAITING_MAX};
 
 /// Observations that wait for the thread; more are refused.
+// Limit: observations waiting for the rules
+// Beyond: further ones are refused
+// Seen in: `trunkline_alert_refused_observations_overflow_total`
 pub const OBSERVATIONS_WAITING_MAX: usize = 100_000;
 /// Orders that are taken together before anything else is looked at.
 const ORDERS_TOGETHER: usize = 1024;

@@ -34,10 +34,19 @@ use std::path::PathBuf;
 use trunkline_store::filter::Filter;
 
 /// Rules in all files.
+// Limit: rules in all files
+// Beyond: the files are refused
+// Seen in: the error message
 pub const RULES_MAX: usize = 10_000;
 /// Channels, routes and maintenance windows in all files, each.
+// Limit: channels, routes and maintenance windows, each
+// Beyond: the files are refused
+// Seen in: the error message
 pub const SECTIONS_MAX: usize = 1_000;
 /// Steps of escalation of a route.
+// Limit: escalation steps of one route
+// Beyond: the files are refused
+// Seen in: the error message
 pub const STEPS_MAX: usize = 16;
 /// Characters of a name.
 pub const NAME_MAX: usize = 64;

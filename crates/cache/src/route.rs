@@ -42,8 +42,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Octets of answers that wait for the clients of a thread.
+// Limit: answers of the proxy waiting for clients, one thread
+// Beyond: further requests are refused
+// Seen in: `trunkline_cache_route_memory_requests_overflow_total`
 pub const HELD_OCTETS_MAX: usize = 256 << 20;
 /// Octets of a line of a client: keys of a get.
+// Limit: length of a client's get through the proxy
+// Beyond: the connection is closed
+// Seen in: `trunkline_cache_route_refused_clients_total`
 pub const LINE_OCTETS_MAX: usize = 64 << 10;
 /// How long after a delete a key is not brought from a warm pool (Nishtala et al., "Scaling Memcache at Facebook",
 /// NSDI 2013, 4.3).

@@ -12,6 +12,9 @@ use trunkline_capture::{Batch, Packet};
 use trunkline_kit::hash::fnv1a;
 
 /// Packets of one microsecond that are laid against each other. Further ones are counted, and all analysed.
+// Limit: packets of one microsecond compared with those of other files
+// Beyond: further packets are not compared, and each is analysed
+// Seen in: `trunkline_calls_file_copies_overflow_total`
 const TOGETHER_MAX: usize = 4096;
 
 trunkline_kit::counters! {

@@ -5,6 +5,9 @@ use trunkline_audio::Codec;
 use trunkline_audio::codec::Media;
 
 /// Payload types of one media description that are kept; SDP that lists more has its first ones kept.
+// Limit: payload types of one media description
+// Beyond: further ones are left out
+// Seen in: not counted
 pub const PAYLOADS_MAX: usize = 48;
 
 /// What a payload type means.

@@ -1,9 +1,40 @@
 //! How threads share the work of reading, with the same result for any number of them.
 //!
-//! A batch of packets goes through four steps: *decode* (any thread, any order), *signal* (one batch after the other:
-//! SIP needs all that came before), *lane* (each thread its own lane, one batch after the other) and *join* (one after
-//! the other). A thread takes the step nearest to the end that is ready, so that one thread alone walks each batch
-//! through all steps while it is in the cache, and several keep each other fed. See docs/decisions/0010.
+//! ```text
+//!  capture           lane              here, a batch at a time                               trunkline
+//!  +------------+    +------------+    +--------------+   +-------------+   +------------+    +-------+
+//!  | FileSource |--->| 1 decode   |--->| 2 signal     |-->| 3 lane      |-->| 4 join     |--->| Sink: |
+//!  | unpack,    |    | wire,      |    | SIP: calls,  | N | RTP by flow,|   | calls with |    | rows  |
+//!  | merge by   |  B | classify,  |    | registrations| o | RTCP; loss, |   | streams,   |    |       |
+//!  | time       |    | sort       |    | events, SDP  |   | jitter      |   | verdict    |    |       |
+//!  +------------+    +------------+    +--------------+   +-------------+   +------------+    +-------+
+//!                    any thread,       one batch after    each thread its   one after        B Batch
+//!                    any order         the other          own lane          the other        No Notice
+//! ```
+//!
+//! 0. *Read* (`capture::FileSource`): files in blocks of 256 KiB, unpacked and merged by time. While one file alone is
+//!    open nothing is copied for each packet. What several files hold alike is there once ([`crate::copies`]), unless a
+//!    job before knows what was there before. Where RTP says that the clock was set (`lane::clock`), all that follows
+//!    sees a time that goes on, and rows get the clock's time back (docs/decisions/0072).
+//! 1. *Decode* (`lane::walk`): from the link type through VLANs, labels and tunnels to the innermost datagram, without
+//!    a copy. `lane::class` looks at the payload, never at the port alone: signalling, RTP, RTCP, neither. The packet
+//!    goes to the packet log if it is recorded, then to calls, which sorts it; [`crate::unread`] counts what is
+//!    neither.
+//! 2. *Signal* ([`crate::transport`], [`crate::signalling`]): fragments, TCP, SCTP and WebSocket become SIP messages,
+//!    those become calls, registrations and events. What SDP says about media goes to the lanes as a notice with the
+//!    number of the packet that told it, and so does media over TCP, message by message.
+//! 3. *Lane* ([`crate::lane`], [`crate::stream`]): RTP of one pair of endpoints always meets in one lane, merged with
+//!    the notices by packet number. Streams are followed from the first packet if they were announced, else after four
+//!    packets in sequence (docs/decisions/0012). TURN with RTP inside, RTP over TCP, DTLS handshakes and fax come here,
+//!    too, and what ICMP says of media (`lane/aside.rs`).
+//! 4. *Join* ([`crate::join`], [`crate::ledger`], [`crate::verdict`]): a closed call gets its streams, what the capture
+//!    itself lost, and the sentence that says what was wrong. Rows go to the [`Sink`]. They name the file and the
+//!    record offset of messages and streams: packets are cut out of the capture (`capture::reread`), not stored twice.
+//!
+//! A thread takes the step nearest to the end that is ready (docs/decisions/0010), so that one thread alone walks each
+//! batch through all steps while it is in the cache, and several keep each other fed, with at most
+//! [`BATCHES_PER_THREAD_MAX`] batches each. A lock is taken once for a batch and step, never for a packet. Calls and
+//! streams end at times that follow from packet times, never at batch borders.
 
 use crate::copies::Copies;
 use crate::job::{FileSummary, Progress, Sink, Summary};

@@ -50,6 +50,9 @@ pub const OVERFLOW_NS_MAX: i64 = 60_000_000_000;
 /// Gaps that are laid against a window; further ones are not looked at, and counted.
 pub const STRUCK_MAX: usize = 8192;
 /// Long gaps kept to lay against a hole; further ones are not looked at, and counted.
+// Limit: gaps of streams compared to find losses of the tap
+// Beyond: further gaps are not compared
+// Seen in: `trunkline_calls_tap_gaps_overflow_total`
 pub const LONG_GAPS_MAX: usize = 1 << 16;
 /// Times at which the tap was blind that are kept to lay against calls; the oldest are forgotten.
 pub const BLIND_KEPT_MAX: usize = 1 << 14;

@@ -9,6 +9,9 @@ use crate::reader::Reader;
 
 /// Reports of losses that are known ahead, of all files. The reports of a file that would exceed it come as they are
 /// read, like those of compressed files and pipes.
+// Limit: reports of losses read before their packets, all files
+// Beyond: the reports of further files are read with their packets
+// Seen in: not counted
 pub const LOSSES_AHEAD_MAX: usize = 65_536;
 /// Octets of a file's end that are looked at for its last statistics.
 const TAIL_OCTETS: usize = 64 << 10;

@@ -19,6 +19,9 @@ use library::Library;
 pub use library::{INSTALL, LibraryError};
 
 /// Octets of an expression.
+// Limit: length of a capture filter
+// Beyond: the filter is refused
+// Seen in: the error message
 pub const EXPRESSION_OCTETS_MAX: usize = 64 << 10;
 /// Link type of Ethernet.
 const ETHERNET: u16 = 1;

@@ -16,9 +16,15 @@ use crate::reader::Reader;
 use crate::stream::Stream;
 
 /// Files that one source takes, so that a packet names its file in 16 bits. More are left unread, each with an error.
+// Limit: capture files of one command
+// Beyond: further files are not read
+// Seen in: an error for each file; exit code 3
 pub const FILES_MAX: usize = 65_536;
 /// Files that are open and merged at once. Where more overlap in time, the others begin late, with packets out of
 /// order, and are counted (`trunkline_capture_late_files_total`).
+// Limit: capture files open and merged at once
+// Beyond: further files begin late, and their packets are out of order
+// Seen in: `trunkline_capture_late_files_total`
 pub const OVERLAP_MAX: usize = 128;
 /// Octets of file that a batch holds unless told otherwise: small enough that it stays in a core's second-level cache
 /// beside what the jobs keep there. Reading alone is as fast from 128 KiB to 1 MiB, and slower above.

@@ -47,6 +47,9 @@ use crate::tariff::Plan;
 use trunkline_kit::Id;
 
 /// Calls or lines of a report.
+// Limit: calls, or lines, of one reconciliation
+// Beyond: the reconciliation is refused
+// Seen in: the error message
 pub const ITEMS_MAX: usize = 5_000_000;
 
 /// What was seen of a call.

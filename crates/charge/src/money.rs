@@ -8,6 +8,9 @@ use trunkline_kit::config::{Raw, Value};
 pub const MICROS: i64 = 1_000_000;
 /// The largest amount that a plan, a balance or an entry may name, minor units: sums of all that is there stay far
 /// from 63 bits.
+// Limit: amount of a balance, credit or entry, in minor units
+// Beyond: the order is refused
+// Seen in: the error message
 pub const MONEY_MAX: i64 = 1_000_000_000_000;
 /// The largest price of a step, millionths of a minor unit: a million minor units.
 pub const PRICE_MAX: i64 = 1_000_000 * MICROS;

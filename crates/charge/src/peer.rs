@@ -43,6 +43,9 @@ use pushes::Pushes;
 use watchdog::Watchdog;
 
 /// Octets of the longest message that is taken.
+// Limit: length of one Diameter message
+// Beyond: the connection is closed
+// Seen in: `trunkline_charge_streams_broken_total`
 pub const MESSAGE_OCTETS_MAX: usize = 64 << 10;
 
 /// What is known of the other end.

@@ -18,10 +18,19 @@ use crate::money::{Money, Price};
 use crate::units::Unit;
 
 /// Versions of a plan.
+// Limit: versions of a plan
+// Beyond: the plan is refused
+// Seen in: the error message
 pub const VERSIONS_MAX: usize = 100;
 /// Rules of a version.
+// Limit: rules of one version
+// Beyond: the plan is refused
+// Seen in: the error message
 pub const RULES_MAX: usize = 1000;
 /// Tiers of a rule.
+// Limit: tiers of one rule
+// Beyond: the plan is refused
+// Seen in: the error message
 pub const TIERS_MAX: usize = 16;
 /// Allowances that a rule names.
 pub const RULE_ALLOWANCES_MAX: usize = 8;

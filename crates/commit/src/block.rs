@@ -13,6 +13,9 @@
 //! that whoever takes records block by block needs no more memory for one; more are several gaps.
 
 /// Octets of a record at most.
+// Limit: size of one record of a log (ledger, inventory, alerts)
+// Beyond: the record is refused
+// Seen in: the error message
 pub const RECORD_OCTETS_MAX: usize = 1 << 20;
 /// Octets of all records of a block at most.
 pub const BLOCK_OCTETS_MAX: usize = 16 << 20;

@@ -11,8 +11,14 @@ use serde::de::DeserializeOwned;
 use std::io::{self, ErrorKind, Read, Write};
 
 /// Octets of an ask.
+// Limit: size of one question to a job
+// Beyond: the question is refused
+// Seen in: the error message
 pub const ASK_OCTETS_MAX: usize = 4 << 20;
 /// Octets of an answer.
+// Limit: size of one answer of a job
+// Beyond: the answer is not sent
+// Seen in: the error message
 pub const ANSWER_OCTETS_MAX: usize = 64 << 20;
 /// Values within values.
 const DEPTH_MAX: usize = 64;

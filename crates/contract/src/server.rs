@@ -13,8 +13,14 @@ use std::time::Duration;
 use trunkline_kit::place;
 
 /// Connections at a time; one more is refused with a word.
+// Limit: connections to the control socket of one job
+// Beyond: a further connection is refused
+// Seen in: the error message "too many connections"
 const CONNECTIONS_MAX: usize = 64;
 /// How long a frame may take once it has begun, and how long whoever asks may take to read.
+// Limit: time to send one question to a job, or to read its answer
+// Beyond: the connection is closed
+// Seen in: the error message
 const FRAME_TIME_MAX: Duration = Duration::from_secs(10);
 /// Who may connect: who runs it.
 const MODE: u32 = 0o600;

@@ -3,6 +3,9 @@
 use std::fmt;
 
 /// Octets of an identity; a longer one is none.
+// Limit: length of an identity
+// Beyond: it is not looked up
+// Seen in: `trunkline_directory_unfit_lookups_total`
 pub const IDENTITY_OCTETS_MAX: usize = 255;
 
 /// Kinds of identities: those of RFC 8506 section 8.47 (Subscription-Id-Type).

@@ -13,6 +13,9 @@ use trunkline_kit::config::Octets;
 use trunkline_wire::ldap;
 
 /// The servers of a pool.
+// Limit: LDAP servers
+// Beyond: the configuration is refused
+// Seen in: the error message
 pub const SERVERS_MAX: usize = 32;
 
 trunkline_kit::choices! {

@@ -41,8 +41,14 @@ use std::collections::BTreeSet;
 /// Things of one part of a list.
 pub const PART_MAX: usize = 500;
 /// Graphs of which a node, a device or a search is put in order; further ones are counted, not listed.
+// Limit: graphs sorted for one list
+// Beyond: further graphs are not listed
+// Seen in: the number beside the list
 pub const GRAPHS_LISTED_MAX: usize = 200_000;
 /// Rows and data sources of one device that are told; all are counted.
+// Limit: rows and data sources of one device shown
+// Beyond: further ones are counted
+// Seen in: the number beside the list
 pub const DEVICE_ROWS_MAX: usize = 2000;
 
 /// What there is to see at a moment.

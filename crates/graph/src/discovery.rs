@@ -24,6 +24,9 @@ use trunkline_wire::snmp::{ObjectId, Value, Varbind};
 /// Walks of a device that are begun at once; the other columns follow.
 pub const WALKS_AT_ONCE_MAX: usize = 32;
 /// Octets of what one exploration finds; more ends it.
+// Limit: memory of what one exploration of a device finds
+// Beyond: the exploration is ended, and tried again later
+// Seen in: the device's page
 pub const FOUND_OCTETS_MAX: usize = 64 << 20;
 /// The system group (RFC 3418).
 const SYSTEM: [u32; 7] = [1, 3, 6, 1, 2, 1, 1];

@@ -55,16 +55,28 @@ use index::Indexes;
 use std::sync::{Arc, OnceLock};
 
 /// Devices.
+// Limit: devices
+// Beyond: a further device is refused
+// Seen in: the error message
 pub const DEVICES_MAX: u32 = 1_000_000;
 /// Rows of tables, data sources, graphs, and nodes of trees, each.
+// Limit: table rows, data sources, graphs and tree nodes, each
+// Beyond: a further one is refused
+// Seen in: the error message
 pub const ROWS_MAX: u32 = 20_000_000;
 /// Sites, credentials, trees, names of templates, each.
+// Limit: sites, credentials, trees and names of templates, each
+// Beyond: a further one is refused
+// Seen in: the error message
 pub const NAMES_MAX: u32 = 100_000;
 /// Octets of a name.
 pub const NAME_OCTETS_MAX: usize = 255;
 /// Octets of a note, a description, a label.
 pub const NOTE_OCTETS_MAX: usize = 64 << 10;
 /// Data sources of one graph.
+// Limit: data sources of one graph
+// Beyond: the graph is refused
+// Seen in: the error message
 pub const GRAPH_SOURCES_MAX: usize = 10_000;
 /// Octets of an entry as it is written: a record of the log.
 pub const ENTRY_OCTETS_MAX: usize = 1 << 20;

@@ -71,6 +71,9 @@ use trunkline_kit::config::Mistake;
 use trunkline_kit::place;
 
 /// Lanes at most.
+// Limit: threads that poll
+// Beyond: the configuration is refused
+// Seen in: the error message
 pub const LANES_MAX: usize = 64;
 /// Messages that wait for the owner, for a lane, for the keeper: who has one more waits.
 const MESSAGES_MAX: usize = 4096;

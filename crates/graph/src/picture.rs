@@ -25,8 +25,14 @@ use crate::template::Function;
 use trunkline_rrd::{Fault, Question, Series};
 
 /// Columns of a picture, and values of a series.
+// Limit: columns of one graph
+// Beyond: the request is refused
+// Seen in: the error message
 pub const WIDTH_MAX: u32 = 4000;
 /// The longest span of a picture, seconds: 50 years.
+// Limit: time range of one graph
+// Beyond: the request is refused
+// Seen in: the error message
 pub const SPAN_S_MAX: i64 = 50 * 366 * 86_400;
 
 /// What is to be seen of a graph.

@@ -13,6 +13,9 @@ use trunkline_rrd::{Consolidation, Fault, Image, Plan, Question, Refused, Series
 /// The longest step, seconds; the shortest is a second.
 pub const REALTIME_STEP_S_MAX: u32 = 60;
 /// Data sources that are read in real time at once.
+// Limit: data sources read in real time at once
+// Beyond: a further graph is refused
+// Seen in: `trunkline_graph_realtime_refused_total`
 pub const REALTIME_SOURCES_MAX: usize = 256;
 /// Rows that are kept of each: a quarter of an hour of seconds.
 pub const REALTIME_ROWS: u32 = 900;

@@ -44,14 +44,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Templates of one kind in all files.
+// Limit: templates of one kind
+// Beyond: the files are refused
+// Seen in: the error message
 pub const TEMPLATES_MAX: usize = 10_000;
 /// Series of a data template: a round-robin file has as many data sources.
+// Limit: series of one data template
+// Beyond: the template is refused
+// Seen in: the error message
 pub const SERIES_MAX: usize = 64;
 /// Characters of the name of a series (DS_NAM_SIZE of rrdtool, without the zero).
 pub const SERIES_NAME_MAX: usize = 19;
 /// Ways to read a series, fields of a table, names and labels of its rows.
 pub const READS_MAX: usize = 16;
 /// Items, definitions, expressions or thresholds of a graph template, each.
+// Limit: items, definitions, expressions or thresholds of one graph template
+// Beyond: the template is refused
+// Seen in: the error message
 pub const ITEMS_MAX: usize = 256;
 /// Characters of the name of a template, a table, a definition.
 pub const NAME_MAX: usize = 64;

@@ -49,7 +49,7 @@ pub trait Job: Any + Send + Sync {
     fn ending(&self) {}
 
     /// Ends it, with everything that it accepted stored. What went wrong since the start, a sentence each: the run then
-    /// exits with 1.
+    /// exits with 3.
     fn stop(&self) -> Vec<String>;
 }
 

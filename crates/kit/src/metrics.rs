@@ -7,8 +7,14 @@ use std::collections::BTreeMap;
 /// The content type of [`exposition`].
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Samples of one exposition; more are left out, and `trunkline_metrics_samples_overflow_total` says how many.
+// Limit: samples of one answer of `/metrics`
+// Beyond: further samples are left out
+// Seen in: `trunkline_metrics_samples_overflow_total`
 pub const SAMPLES_MAX: usize = 10_000;
 /// Characters of a label's value; the rest is cut off.
+// Limit: length of a label's value in `/metrics`
+// Beyond: the rest is cut off
+// Seen in: the value ends there
 pub const LABEL_CHARS_MAX: usize = 128;
 
 /// What a metric is.

@@ -3,6 +3,9 @@
 use trunkline_wire::{Datagram, Decoded, Endpoint, rtcp, rtp, sip};
 
 /// Places for flows under observation; the lane of a flow follows from its place.
+// Limit: places in the table of flows that may be RTP without signalling
+// Beyond: in a full place an idle flow gives way, else the new one is not observed
+// Seen in: `trunkline_calls_candidates_overflow_total`
 pub const CANDIDATE_SLOTS: usize = 1 << 15;
 
 /// What a packet is for, by the first look at it.

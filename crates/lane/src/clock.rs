@@ -16,6 +16,9 @@ pub use watch::{ClockCounters, LEAP_NS, Watch};
 const SECOND_NS: i64 = 1_000_000_000;
 
 /// Steps of the clock that are kept. Later ones are followed where they are found, and counted, and not told.
+// Limit: leaps of the capture's clock that are kept
+// Beyond: later leaps are followed, not listed one by one
+// Seen in: the report counts them
 pub const LEAPS_MAX: usize = 256;
 
 /// What a leap of the packets' time turned out to be.

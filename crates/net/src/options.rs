@@ -11,8 +11,14 @@ use crate::error::StartError;
 use crate::tls::Tls;
 
 /// Threads of a server.
+// Limit: threads of one server (cache, charging)
+// Beyond: the setting is refused
+// Seen in: the error message
 pub const THREADS_MAX: usize = 256;
 /// Listeners of a server.
+// Limit: addresses on which one server listens
+// Beyond: the setting is refused
+// Seen in: the error message
 pub const LISTENERS_MAX: usize = 256;
 /// Octets read from a connection at once; the thread's buffer.
 pub const READ_OCTETS: usize = 64 * 1024;

@@ -7,6 +7,9 @@ pub(crate) const SEGMENTS_MAX: usize = 64;
 /// Octets of such a piece: the largest UDP payload over IPv4.
 pub(crate) const PIECE_OCTETS_MAX: usize = 65_507;
 /// Octets of a reply, headers included; a longer one is not sent and counted.
+// Limit: size of one reply by UDP, headers included
+// Beyond: the reply is not sent
+// Seen in: `trunkline_net_udp_too_long_replies_total`
 pub const REPLY_OCTETS_MAX: usize = 4 << 20;
 /// Octets that wait to be sent before the next datagram is handled, beyond the reply that is being made.
 pub(crate) const QUEUED_OCTETS_MAX: usize = 256 * 1024;

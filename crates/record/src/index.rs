@@ -30,8 +30,14 @@ pub const PAGE_OCTETS: u64 = 4096;
 pub const SPAN_PAGES: u64 = 64;
 /// Flows of one segment. Packets of further flows are not told apart: their pages are read for every query, and they
 /// are counted (`trunkline_record_index_unlisted_packets_total`).
+// Limit: flows of one segment in the packet index
+// Beyond: packets of further flows are read for every query
+// Seen in: `trunkline_record_index_unlisted_packets_total`
 pub const FLOWS_MAX: usize = 1 << 18;
 /// Octets of gaps of one segment in memory. Packets beyond are unlisted, as those of further flows.
+// Limit: memory of one segment's index
+// Beyond: further packets are read for every query
+// Seen in: `trunkline_record_index_unlisted_packets_total`
 pub const GAPS_OCTETS_MAX: usize = 64 << 20;
 /// Blocks that describe interfaces behind the first packet of a file; with more of them a file is read from its
 /// beginning.

@@ -39,6 +39,9 @@ trunkline_kit::counters! {
 }
 
 /// Interfaces (link types) of one segment. Packets of further ones are counted as dropped at the buffer.
+// Limit: interfaces (link types) of one segment
+// Beyond: packets of further ones are dropped
+// Seen in: `trunkline_record_dropped_packets_total`
 const INTERFACES_MAX: usize = 256;
 /// How long after a segment could not be begun it is tried again.
 const BEGIN_AGAIN_NS: u64 = 10_000_000;

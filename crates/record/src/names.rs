@@ -8,6 +8,9 @@ use trunkline_kit::date;
 
 /// Segments whose names are remembered, so that rows of calls can name them. A call that lasted longer than so many
 /// segments of all lanes names its oldest no more.
+// Limit: segments that rows of calls can name
+// Beyond: the oldest segment of a very long call is not named
+// Seen in: the packets of that call begin later
 pub const SEGMENTS_NAMED_MAX: usize = 1 << 18;
 
 /// The name of a segment below a volume: `packets/rtp/2026/11/20/13/05-0.pcapng`; `again` tells further ones of the

@@ -19,8 +19,14 @@ pub use primitive::{Depth, Expression, Leaf, Network, Primitive, Side};
 pub use test::{Compile, Exact, Matcher};
 
 /// Octets of an expression. A longer one is refused.
+// Limit: length of a filter of the packet log
+// Beyond: the filter is refused
+// Seen in: the error message
 pub const TEXT_OCTETS_MAX: usize = 64 << 10;
 /// Primitives of an expression. More are refused.
+// Limit: primitives of a filter of the packet log
+// Beyond: the filter is refused
+// Seen in: the error message
 pub const PRIMITIVES_MAX: usize = 4096;
 /// Parentheses and negations that stand inside each other. More are refused.
 pub const NESTING_MAX: usize = 100;

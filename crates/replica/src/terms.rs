@@ -4,6 +4,9 @@
 use thiserror::Error;
 
 /// Terms that are told of; a node that knows none of them has to be given a copy of the log.
+// Limit: terms of leadership remembered by a node
+// Beyond: a node that knows none of them needs a copy of the log
+// Seen in: the error message at its start
 pub const TERMS_MAX: usize = 64;
 
 /// A node that led, from a record on until the next one.

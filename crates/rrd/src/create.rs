@@ -13,6 +13,9 @@ use crate::shape::{
 
 /// Octets of a file that is made or written: all rows of all archives of all data sources. It is a year of seconds of
 /// two data sources with two archives; larger files of others are read.
+// Limit: size of a round-robin file that is made or written
+// Beyond: the order is refused; larger files are read, not written
+// Seen in: the error message
 pub const FILE_OCTETS_MAX: u64 = 1 << 30;
 /// The first time that a file may begin with: ten years of 365 days after 1970.
 pub const START_S_MIN: i64 = 3600 * 24 * 365 * 10;

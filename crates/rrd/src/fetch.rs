@@ -6,6 +6,9 @@ use crate::number::UNKNOWN;
 use crate::shape::Consolidation;
 
 /// Values that one question can bring: rows times data sources. More is refused.
+// Limit: values read by one question
+// Beyond: the question is refused
+// Seen in: the error message
 pub const FETCH_VALUES_MAX: u64 = 1 << 24;
 
 /// What is asked for.

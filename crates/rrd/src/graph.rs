@@ -24,6 +24,9 @@ use crate::shape::Consolidation;
 /// Definitions of a sheet.
 pub const ITEMS_MAX: usize = 1024;
 /// Rows that an expression makes: its step is the greatest that divides all of its variables'.
+// Limit: rows that one expression computes
+// Beyond: the graph is not drawn
+// Seen in: the error message
 pub const LINE_ROWS_MAX: i64 = 1 << 22;
 
 /// Rows of a file.

@@ -12,12 +12,21 @@ use crate::fault::Fault;
 use crate::rpn::{COMPACT_OCTETS, Expression, unpack};
 
 /// Data sources of a file.
+// Limit: data sources of one round-robin file
+// Beyond: the file is refused
+// Seen in: the error message
 pub const SOURCES_MAX: usize = 1024;
 /// Archives of a file.
+// Limit: archives of one round-robin file
+// Beyond: the file is refused
+// Seen in: the error message
 pub const ARCHIVES_MAX: usize = 256;
 /// Data sources times archives: what a header has room for in `cdp_prep`.
 pub const CELLS_MAX: usize = 16 * 1024;
 /// Rows of an archive.
+// Limit: rows of one archive
+// Beyond: the file is refused
+// Seen in: the error message
 pub const ROWS_MAX: u64 = 1 << 26;
 /// Seconds of a step, and of a row.
 pub const STEP_S_MAX: u64 = 1 << 32;

@@ -9,6 +9,9 @@ use crate::shape::Consolidation;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Spikes of one search; with more than so many what is looked for is no spike.
+// Limit: spikes found by one search
+// Beyond: the search is refused: these are no spikes
+// Seen in: the error message
 pub const SPIKES_MAX: usize = 10_000;
 /// Of the greatest values of an archive, those that do not tell how its values usually are: one of so many, five at
 /// least.

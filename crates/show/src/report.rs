@@ -22,6 +22,9 @@ use unicode_width::UnicodeWidthStr;
 /// Files that are listed one by one; broken ones always are.
 pub const FILES_LISTED_MAX: usize = 8;
 /// Lines of a ladder in the report of a capture with few calls.
+// Limit: lines of a ladder in the report of `trunkline read`
+// Beyond: the rest is left out
+// Seen in: the report names the command that shows it
 pub const LADDER_LINES_MAX: usize = 60;
 
 /// Everything about a run.

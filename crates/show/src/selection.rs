@@ -9,6 +9,9 @@ use trunkline_store::row::{Call, Ladder, Loss, Registration, Rows, Stream};
 /// Calls that are kept whole, with their ladders, in case there are no more.
 pub const CALLS_WHOLE_MAX: usize = 3;
 /// Calls with a verdict that are listed one by one; more are told by kind.
+// Limit: calls with a verdict listed in the report of `trunkline read`
+// Beyond: the others are counted by kind
+// Seen in: the report
 pub const BAD_LISTED_MAX: usize = 8;
 /// Kinds of verdicts that are told apart; calls of further kinds are counted among the others.
 pub const KINDS_MAX: usize = 64;
@@ -19,6 +22,9 @@ pub const REGISTRATIONS_LISTED_MAX: usize = 6;
 /// Streams without signalling that the report lists.
 pub const ORPHANS_LISTED_MAX: usize = 6;
 /// Streams without signalling that the JSON summary lists; `streams` of the store has them all.
+// Limit: streams without signalling in `trunkline read --json`
+// Beyond: the others are counted
+// Seen in: the number beside the list
 pub const ORPHANS_IN_JSON_MAX: usize = 10_000;
 /// Losses that are listed.
 pub const LOSSES_LISTED_MAX: usize = 20;

@@ -10,6 +10,9 @@ use io_uring::{IoUring, opcode, types};
 use rustix::fs::Advice;
 
 /// Pieces that are on their way from the disk at once.
+// Limit: pieces of segments read ahead at once
+// Beyond: further pieces are read when it is their turn
+// Seen in: the query takes longer
 pub const AHEAD_PIECES_MAX: usize = 256;
 /// Octets of a piece that is read among others; the system is told of a longer one, which it reads well by itself.
 pub const AHEAD_OCTETS_MAX: usize = 16 << 10;

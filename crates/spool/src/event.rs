@@ -10,8 +10,14 @@ use crate::options::Priority;
 use crate::stats::State;
 
 /// Events kept until they are asked for; beyond it the oldest is forgotten (and counted).
+// Limit: events of the spool that wait to be shown
+// Beyond: the oldest is forgotten
+// Seen in: `trunkline_spool_events_overflow_total`
 pub const EVENTS_MAX: usize = 4096;
 /// Losses kept until they are asked for; beyond it those of each writer become one.
+// Limit: losses of the spool that wait to be reported
+// Beyond: the losses of one writer are joined
+// Seen in: the loss covers a longer time
 pub const LOSSES_MAX: usize = 4096;
 
 /// Something that happened, for the log, alarms and the list of segments.

@@ -23,10 +23,19 @@ use crate::time::Zone;
 use field::WholeField;
 
 /// Longest filter, octets; a longer one is refused.
+// Limit: length of a filter
+// Beyond: the filter is refused
+// Seen in: the error message
 pub const FILTER_OCTETS_MAX: usize = 4096;
 /// Deepest nesting of parentheses and `not`; deeper is refused.
+// Limit: parentheses and `not` within each other in a filter
+// Beyond: the filter is refused
+// Seen in: the error message
 pub const FILTER_NESTING_MAX: usize = 32;
 /// Most tests in one filter; more are refused.
+// Limit: tests in one filter
+// Beyond: the filter is refused
+// Seen in: the error message
 pub const FILTER_TESTS_MAX: usize = 128;
 
 /// A filter that was read without mistakes.

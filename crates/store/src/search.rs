@@ -8,8 +8,14 @@ use crate::store::{Cursor, Order};
 use trunkline_wire::Endpoint;
 
 /// Most terms of a search; the rest is not looked at.
+// Limit: terms of one search
+// Beyond: further terms are not used
+// Seen in: not counted
 pub const TERMS_MAX: usize = 16;
 /// Longest term, octets; a longer one is cut.
+// Limit: length of one search term
+// Beyond: the term is cut
+// Seen in: not counted
 pub const TERM_OCTETS_MAX: usize = 256;
 
 /// Which registrations or events are wanted.

@@ -17,8 +17,14 @@ use std::time::Duration;
 use trunkline_kit::Id;
 
 /// Most rows of a page.
+// Limit: rows of one page from the store
+// Beyond: the page is shorter
+// Seen in: a cursor for the next page
 pub const PAGE_ROWS_MAX: usize = 10_000;
 /// Days that one store makes, unless [`Store::limit_new_days`] says otherwise: eleven years of a program that runs.
+// Limit: new days that one program adds to the store
+// Beyond: rows of further days are refused
+// Seen in: `trunkline_store_refused_rows_total`
 pub const DAYS_NEW_MAX: usize = 4096;
 /// Days that one capture makes, unless told otherwise: a year, and a month of another.
 pub const DAYS_OF_CAPTURE: usize = 400;

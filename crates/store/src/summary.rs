@@ -7,6 +7,9 @@ use crate::stop::Stop;
 use crate::time::{DAY_NS, SECOND_NS};
 
 /// Most buckets of a summary; more are not made.
+// Limit: buckets of one summary
+// Beyond: the buckets are longer
+// Seen in: the buckets as they are shown
 pub const BUCKETS_MAX: usize = 2000;
 
 /// Lengths of buckets up to a day, seconds; behind that days double.

@@ -16,6 +16,9 @@ use trunkline_capture::{FileError, Packet, reread_range_until, reread_until};
 use trunkline_store::row::{Call, Message};
 
 /// Files that are read side by side; a call in more of them is refused.
+// Limit: files that hold the packets of one call
+// Beyond: the packets are not cut out
+// Seen in: the error message
 pub const FILES_MAX: usize = 256;
 /// Packets that wait between the reader of a file and the merge.
 const QUEUE_PACKETS_MAX: usize = 1024;

@@ -56,6 +56,9 @@ use utoipa_axum::routes;
 /// Where the API is.
 pub const BASE: &str = "/api/v1";
 /// Octets of a body, unless an endpoint says otherwise.
+// Limit: size of a request's body, unless an endpoint says otherwise
+// Beyond: the request is refused
+// Seen in: the error message
 pub const BODY_OCTETS_MAX: usize = 64 * 1024;
 /// Answers below this size are not worth compressing.
 const COMPRESSED_FROM: u16 = 1024;

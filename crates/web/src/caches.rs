@@ -16,6 +16,9 @@ use trunkline_store::time::{SECOND_NS, rfc3339};
 use utoipa::ToSchema;
 
 /// Moments that are kept of each cache: an hour.
+// Limit: moments kept of each cache
+// Beyond: the oldest leaves
+// Seen in: the graphs of the page Cache begin later
 pub const HISTORY_MAX: usize = 360;
 /// Seconds from one to the next.
 pub const HISTORY_EVERY_S: i64 = 10;

@@ -37,8 +37,14 @@ use trunkline_store::time::rfc3339;
 use utoipa::ToSchema;
 
 /// Clients of the live feed at a time.
+// Limit: clients of the live feed
+// Beyond: a further client is refused
+// Seen in: `trunkline_web_live_clients_overflow_total`
 pub const LIVE_CLIENTS_MAX: usize = 200;
 /// Of these, of one user, also through tokens.
+// Limit: clients of the live feed of one user
+// Beyond: a further client is refused
+// Seen in: `trunkline_web_live_clients_overflow_total`
 pub const LIVE_CLIENTS_OF_ONE_MAX: usize = 20;
 /// Calls that are up that a frame lists.
 pub const UP_LISTED_MAX: usize = 50;

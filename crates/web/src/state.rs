@@ -35,22 +35,37 @@ pub const DESK_TURN_TIME: Duration = Duration::from_secs(10);
 /// How long a password waits for its turn.
 pub const PASSWORD_TURN_TIME: Duration = Duration::from_secs(10);
 /// Looks at the packet log at a time (segments, timeline, filters).
+// Limit: questions to the packet log at once
+// Beyond: further questions wait, then are refused
+// Seen in: the error message
 pub const LOG_LOOKS_MAX: usize = 4;
 /// Questions at a time to the capture that runs, for `/metrics` and `/healthz`.
 pub const PROBES_MAX: usize = 4;
 /// Questions at a time to the charging node and its ledger.
+// Limit: questions to the charging node at once
+// Beyond: further questions wait, then are refused
+// Seen in: the error message
 pub const CHARGE_LOOKS_MAX: usize = 6;
 /// Reads in the ledger at a time, each for seconds at most.
 pub const CHARGE_READS_MAX: usize = 3;
 /// Questions at a time about graphs.
+// Limit: questions to the graph job at once
+// Beyond: further questions wait, then are refused
+// Seen in: the error message
 pub const GRAPH_LOOKS_MAX: usize = 4;
 /// Questions at a time about alerts.
+// Limit: questions to the alert job at once
+// Beyond: further questions wait, then are refused
+// Seen in: the error message
 pub const ALERT_LOOKS_MAX: usize = 4;
 /// Messages at a time that try out channels, each for minutes at most.
 pub const ALERT_TESTS_MAX: usize = 2;
 /// How long a look waits for its turn.
 pub const LOOK_TURN_TIME: Duration = Duration::from_secs(5);
 /// Calls whose packets or messages are read at a time.
+// Limit: calls whose packets or messages are read at once
+// Beyond: a further one is refused
+// Seen in: the error message
 pub const DOWNLOADS_MAX: usize = 6;
 
 trunkline_kit::counters! {

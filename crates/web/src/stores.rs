@@ -11,6 +11,9 @@ use trunkline_store::stop::Stop;
 use trunkline_store::{Access, Store, StoreError};
 
 /// Questions to the store at once; more wait.
+// Limit: questions to the store at once
+// Beyond: further questions wait, then are refused
+// Seen in: the error message
 pub const STORES_MAX: usize = 6;
 /// How long a question waits for its turn before it is refused as busy.
 pub const TURN_TIME: Duration = Duration::from_secs(10);

@@ -18,6 +18,9 @@ use trunkline_store::time::SECOND_NS;
 use utoipa::ToSchema;
 
 /// How long what was made is kept.
+// Limit: age of bills, reconciliations and ratings kept in the web
+// Beyond: they are removed
+// Seen in: the list
 pub const AGE_MAX_S: i64 = 24 * 3600;
 
 /// How one kind of work is bounded.

@@ -17,6 +17,9 @@ const EXTENSION: u8 = 0x04;
 const ANY_OPTION: u8 = 0x07;
 
 /// Extension headers of one packet (TS 29.281 clause 5.2 defines fewer than ten kinds).
+// Limit: extension headers of one GTP-U packet
+// Beyond: the packet counts as malformed at that layer
+// Seen in: `trunkline_calls_malformed_tunnel_total`
 pub const EXTENSIONS_MAX: usize = 12;
 
 pub(crate) fn version_1(walk: Walk, at: usize) -> Option<Decoded> {

@@ -11,9 +11,15 @@ use crate::{Address, Decoded, Fragment, transport};
 use std::collections::{HashMap, VecDeque};
 
 /// Datagrams that may be incomplete at a time; then the oldest is given up.
+// Limit: incomplete IP datagrams at once
+// Beyond: the oldest is given up
+// Seen in: `trunkline_calls_ip_fragments_overflow_total`
 pub const DATAGRAMS_MAX: usize = 8192;
 
 /// Octets that incomplete datagrams may hold in all; then the oldest is given up.
+// Limit: memory of incomplete IP datagrams
+// Beyond: the oldest is given up
+// Seen in: `trunkline_calls_ip_fragments_overflow_total`
 pub const OCTETS_MAX: usize = 32 << 20;
 
 /// Separate runs of octets of one datagram; a fragment that would make more is dropped.

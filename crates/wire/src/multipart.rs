@@ -6,6 +6,9 @@ use crate::sip::grammar::{after, trim};
 /// How deep multipart bodies in multipart bodies are looked into.
 pub const DEPTH_MAX: u32 = 3;
 /// Parts of one body that are looked at; what follows is passed over.
+// Limit: parts of one multipart body
+// Beyond: further ones are left out
+// Seen in: not counted
 pub const PARTS_MAX: usize = 64;
 
 /// One part of a body.

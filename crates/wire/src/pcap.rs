@@ -13,6 +13,9 @@ pub use variant::Variant;
 
 /// Longest packet that a record may hold, octets: what libpcap and Wireshark take (MAXIMUM_SNAPLEN). A longer one means
 /// that the length field is damaged: framing stops there with [`PcapError::PacketTooLong`].
+// Limit: length of one packet of a pcap file
+// Beyond: the file is read up to there
+// Seen in: an error for the file; exit code 3
 pub const PACKET_OCTETS_MAX: u32 = 262_144;
 /// The same for link types whose packets are longer by design: D-Bus (231), USBPcap (249), EBHSCR (279).
 pub const LONG_PACKET_OCTETS_MAX: u32 = 16 << 20;

@@ -18,11 +18,17 @@ use options::Options;
 use time::Clock;
 
 /// Longest block, octets, as Wireshark has it. A longer one means that its length is damaged.
+// Limit: length of one block of a pcapng file
+// Beyond: the file is read up to there
+// Seen in: an error for the file; exit code 3
 pub const BLOCK_OCTETS_MAX: u32 = 16 << 20;
 /// Longest block that is held whole to be read, octets (packets have their own limit). Longer ones are passed over and
 /// told to [`Sink::passed`].
 pub const KEPT_OCTETS_MAX: u32 = 1 << 20;
 /// Interfaces of one section. One more ends the file with [`PcapngError::TooManyInterfaces`].
+// Limit: interfaces of one section of a pcapng file
+// Beyond: the file is read up to there
+// Seen in: an error for the file; exit code 3
 pub const INTERFACES_MAX: usize = 65_536;
 
 /// Section header block (draft section 4.1): reads the same in both byte orders.

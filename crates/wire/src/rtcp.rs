@@ -12,6 +12,9 @@ pub use extended::{ExtendedBlock, ExtendedBlocks, VoipMetrics};
 pub const HEADER_OCTETS: usize = 4;
 
 /// Packets of one datagram that are looked at; what follows is left unread.
+// Limit: RTCP packets of one datagram
+// Beyond: further ones are not read
+// Seen in: not counted
 pub const PACKETS_MAX: usize = 64;
 
 /// Packet types (IANA registry of RTP parameters).

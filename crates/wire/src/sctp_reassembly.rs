@@ -11,10 +11,19 @@ use crate::{Datagram, Endpoint};
 use std::collections::HashMap;
 
 /// Directions of associations remembered; then the one that was quiet longest is forgotten.
+// Limit: directions of SCTP associations followed at once
+// Beyond: the one that was silent longest is forgotten
+// Seen in: `trunkline_calls_sctp_associations_overflow_total`
 pub const DIRECTIONS_MAX: usize = 4096;
 /// Fragments that wait in one direction; then all of them are dropped.
+// Limit: SCTP fragments waiting in one direction
+// Beyond: all of them are dropped
+// Seen in: `trunkline_calls_sctp_fragments_overflow_total`
 pub const FRAGMENTS_MAX: usize = 512;
 /// Octets of fragments that wait in all; then those of the direction at hand are dropped.
+// Limit: memory of waiting SCTP fragments
+// Beyond: the fragments of that direction are dropped
+// Seen in: `trunkline_calls_sctp_fragments_overflow_total`
 pub const OCTETS_MAX: usize = 16 << 20;
 /// TSNs behind the highest within which copies are known.
 pub const TSN_WINDOW: u32 = 4096;

@@ -18,12 +18,24 @@ use std::collections::HashMap;
 use way::{Piece, Shared, Step, Way};
 
 /// Connections followed at a time; then the one that was quiet longest is ended.
+// Limit: TCP connections followed at once
+// Beyond: the connection that was silent longest is ended
+// Seen in: `trunkline_calls_tcp_connections_overflow_total`
 pub const CONNECTIONS_MAX: usize = 131_072;
 /// Octets that wait behind holes, in all connections; then the hole of the connection at hand is given up.
+// Limit: memory of TCP data behind lost segments, all connections
+// Beyond: the gap is given up
+// Seen in: `trunkline_calls_tcp_gaps_overflow_total`
 pub const OCTETS_MAX: usize = 64 << 20;
 /// Octets that wait in one direction; then its hole is given up. A hole is filled within a window, 64 KiB mostly.
+// Limit: memory of TCP data behind lost segments, one direction
+// Beyond: the gap is given up
+// Seen in: `trunkline_calls_tcp_gaps_overflow_total`
 pub const DIRECTION_OCTETS_MAX: usize = 256 << 10;
 /// Segments that wait in one direction; then its hole is given up.
+// Limit: TCP segments behind a lost one, one direction
+// Beyond: the gap is given up
+// Seen in: `trunkline_calls_tcp_gaps_overflow_total`
 pub const DIRECTION_SEGMENTS_MAX: usize = 512;
 /// Packet time after which a quiet connection is forgotten. SIP keeps connections alive every two minutes at most
 /// (RFC 5626 section 4.4.1).

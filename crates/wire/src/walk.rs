@@ -4,9 +4,15 @@ use crate::{Address, Datagram, Decoded, Fragment, Layer};
 
 /// Headers of all kinds that one packet may stack before decoding stops (tags, labels' stacks, network layers,
 /// extension headers, tunnels). The deepest stacks seen in carriers' networks have about fifteen.
+// Limit: headers of one packet (tags, labels, network layers, tunnels)
+// Beyond: the packet counts as malformed at that layer
+// Seen in: `trunkline_calls_malformed_network_total` and the counters of the other layers
 pub const HEADERS_MAX: u8 = 48;
 
 /// Tunnels around the innermost network layer before decoding stops.
+// Limit: tunnels around one packet
+// Beyond: the packet counts as malformed at that layer
+// Seen in: `trunkline_calls_malformed_tunnel_total`
 pub const TUNNELS_MAX: u8 = 8;
 
 /// A packet being decoded. Positions count from the packet's first octet, so that results can point into it.

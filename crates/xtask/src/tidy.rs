@@ -5,6 +5,7 @@ mod fuzz;
 mod groups;
 mod layers;
 mod length;
+mod limits;
 mod links;
 mod names;
 mod orphans;
@@ -17,6 +18,10 @@ mod words;
 
 use crate::repository::{Repository, Text};
 use std::fmt;
+
+/// In a document, what stands between these lines is made by `cargo xtask tidy --fix`.
+const BEGIN: &str = "<!-- Made by `cargo xtask tidy --fix` from the source: do not edit. -->\n";
+const END: &str = "<!-- end -->\n";
 
 /// A place that breaks a rule.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,6 +85,7 @@ fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
         links::check(text, &paths, &mut findings);
     }
     links::check_headings(&texts, &mut findings);
+    links::check_contents(&texts, &mut findings);
     layers::check(&texts, &mut findings);
     length::check(&texts, &mut findings);
     sleeps::check(&texts, &mut findings);
@@ -88,12 +94,13 @@ fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     fuzz::check(repository, &paths, &texts, &mut findings);
     groups::check(&texts, &mut findings);
     security::check(&paths, &texts, &mut findings);
+    limits::check(&texts, &mut findings);
     findings.sort();
     Ok(findings)
 }
 
-/// Mends what needs no thought: wide comments and prose, the lists of fuzz targets and of unsafe code, the runner's
-/// test groups, the lengths of long files that shrank, the sleeps of tests that went.
+/// Mends what needs no thought: wide comments and prose, the lists of fuzz targets, of unsafe code and of limits, the
+/// runner's test groups, the lengths of long files that shrank, the sleeps of tests that went.
 fn fix(repository: &Repository) -> Result<(), String> {
     let paths = repository.paths()?;
     let texts = repository.texts(&paths);
@@ -101,8 +108,16 @@ fn fix(repository: &Repository) -> Result<(), String> {
     fuzz::fix(repository, &paths, &texts)?;
     groups::fix(repository, &texts)?;
     security::fix(repository, &paths, &texts)?;
+    limits::fix(repository, &texts)?;
     length::fix(repository, &texts)?;
     sleeps::fix(repository, &texts)
+}
+
+/// A document with what is made between [`BEGIN`] and [`END`]; none if it does not have these lines.
+fn with_made(document: &str, made: &str) -> Option<String> {
+    let (before, rest) = document.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}{made}{END}{after}"))
 }
 
 /// The lines of a text with their numbers, from 1.

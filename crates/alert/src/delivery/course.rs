@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Steps of a course. The first half of them stays, of the others the oldest leaves.
+// Limit: steps in the course of one alert
+// Beyond: the oldest step of the second half is forgotten
+// Seen in: the alert's page
 pub const COURSE_STEPS_MAX: usize = 64;
 /// Characters of why something was not delivered.
 const WHY_CHARS_MAX: usize = 200;

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 use trunkline_kit::Id;
 
 /// Alerts that a message lists; further ones are counted in it.
+// Limit: alerts listed in one message
+// Beyond: further ones are counted
+// Seen in: the message
 pub const MESSAGE_ALERTS_MAX: usize = 50;
 /// Octets of what a message lists, about; further alerts are counted in it.
 pub const MESSAGE_OCTETS_MAX: usize = 32 << 10;

@@ -7,10 +7,16 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Messages that wait in all; of more, the oldest of the same channel is given up.
+// Limit: messages waiting for their channels
+// Beyond: the oldest message of that channel is given up
+// Seen in: `trunkline_alert_messages_overflow_total`
 pub const MESSAGES_MAX: usize = 10_000;
 /// Seconds before a second attempt; each next one waits twice as long.
 const BACK_OFF_S: i64 = 5;
 /// The longest wait between two attempts, seconds.
+// Limit: time between two attempts to deliver a message
+// Beyond: the wait does not grow further
+// Seen in: `trunkline_alert_failed_attempts_total`
 pub const BACK_OFF_MAX_S: i64 = 300;
 
 /// A message that waits.

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Subjects with a baseline: about 40 octets for each hour of the week and week that is remembered.
+// Limit: subjects with a baseline
+// Beyond: a further subject has none
+// Seen in: `trunkline_alert_baselines_overflow_total`
 pub const BASELINES_MAX: usize = 50_000;
 
 /// What a subject's values were, by hour of the week.

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Silences at a time.
+// Limit: silences at once
+// Beyond: a further silence is refused
+// Seen in: the error message
 pub const SILENCES_MAX: usize = 1_000;
 /// Tests of one.
 pub const SILENCE_TESTS_MAX: usize = 16;

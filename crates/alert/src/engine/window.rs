@@ -4,6 +4,9 @@ use crate::rule::{Condition, Function, Rule};
 use std::collections::VecDeque;
 
 /// Values of a window; of more, the oldest leave before their time.
+// Limit: values in one rule's window
+// Beyond: the oldest leaves early
+// Seen in: `trunkline_alert_window_values_overflow_total`
 pub const WINDOW_POINTS_MAX: usize = 1024;
 
 /// Values with their times, the newest last.

@@ -7,6 +7,9 @@ use std::time::Duration;
 use trunkline_kit::program::{self, Fault, Program};
 
 /// Octets of what a program says that are kept.
+// Limit: output kept of a command channel
+// Beyond: the rest is not kept
+// Seen in: the alert's page
 pub const OUTPUT_OCTETS_MAX: usize = 4096;
 /// Octets of an argument or a variable; Linux takes 128 KiB (MAX_ARG_STRLEN).
 const WORD_OCTETS_MAX: usize = 100_000;

@@ -31,6 +31,9 @@ use trunkline_kit::place;
 /// Octets of a line.
 const LINE_OCTETS_MAX: u64 = 4 << 20;
 /// Connections at a time; one more is refused with a word.
+// Limit: connections to the alert job
+// Beyond: a further connection is refused
+// Seen in: the error message "too many connections"
 const CONNECTIONS_MAX: usize = 64;
 /// Who may connect: who runs it.
 const MODE: u32 = 0o600;

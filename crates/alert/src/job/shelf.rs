@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use trunkline_kit::place;
 
 /// Reports that wait; further ones are not made until there is room.
+// Limit: reports waiting for their receivers
+// Beyond: further reports are made when there is room
+// Seen in: `trunkline_alert_reports_failed_total`
 pub const REPORTS_WAITING_MAX: usize = 64;
 /// Octets of a file: what a report comes to at most, its pictures in base64.
 pub const REPORT_OCTETS_MAX: usize = 16 << 20;

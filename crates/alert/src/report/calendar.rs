@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A report that is due for longer than so many seconds is missed.
+// Limit: time after which a report that was due is not made
+// Beyond: the report is missed
+// Seen in: `trunkline_alert_reports_missed_total`
 pub const LATE_S_MAX: i64 = 86_400;
 /// Times that are counted as missed at once; those beyond are not counted.
 const MISSED_MAX: u64 = 10_000;

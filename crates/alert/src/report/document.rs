@@ -8,8 +8,14 @@ use super::numbers::{duration, percent, scaled, signed, total, whole};
 use crate::rule::Zone;
 
 /// Pictures of a report; further graphs are counted.
+// Limit: pictures of one report
+// Beyond: further graphs are counted
+// Seen in: the report
 pub const PICTURES_MAX: usize = 60;
 /// Octets of all its pictures: what mail servers take, as base64 is a third longer.
+// Limit: size of all pictures of one report
+// Beyond: further graphs are counted
+// Seen in: the report
 pub const PICTURES_OCTETS_MAX: usize = 8 << 20;
 /// Characters of a text from outside; what is longer is cut.
 const TEXT_MAX: usize = 200;

@@ -7,6 +7,9 @@ use base64::engine::general_purpose::STANDARD;
 use core::fmt::Write as _;
 
 /// Octets of a report's HTML, pictures aside; rows beyond are counted.
+// Limit: size of a report's HTML without pictures
+// Beyond: further rows are counted
+// Seen in: the report
 pub const HTML_OCTETS_MAX: usize = 1 << 20;
 /// Octets that are left for the headings and the end of a document.
 const END_OCTETS: usize = 64 << 10;

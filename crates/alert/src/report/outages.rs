@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Devices that are followed; further ones are not.
+// Limit: devices whose outages reports know
+// Beyond: further devices are not followed
+// Seen in: the report
 pub const DEVICES_MAX: usize = 20_000;
 /// Changes of a device that are remembered; the oldest leaves, and what was before it is not known any more.
 const CHANGES_MAX: usize = 1_000;

@@ -9,6 +9,9 @@ use trunkline_store::row::Call;
 use trunkline_store::schema::{self, Column, Kind};
 
 /// Groups of a measurement; rows of further ones are counted and left out.
+// Limit: groups of one measurement
+// Beyond: rows of further groups are left out
+// Seen in: `trunkline_alert_left_out_groups_overflow_total`
 pub const GROUPS_MAX: usize = 10_000;
 /// Values of a group that a percentile is made of; of more, each second, then each fourth and so on.
 pub const PERCENTILE_VALUES_MAX: usize = 4096;

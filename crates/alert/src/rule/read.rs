@@ -15,6 +15,9 @@ use trunkline_kit::config::{self, Mistake, Place, Raw, Section, Sheet, sheet};
 use trunkline_kit::nearest::suggestion;
 
 /// The longest file of rules, octets.
+// Limit: size of one file of rules
+// Beyond: the file is refused
+// Seen in: the error message
 pub const RULE_FILE_OCTETS_MAX: usize = 4 << 20;
 /// Files that are read together.
 pub const RULE_FILES_MAX: usize = 1000;

@@ -8,8 +8,14 @@ use core::fmt;
 use trunkline_kit::config::{Raw, Value, quoted};
 
 /// Reports in all files.
+// Limit: reports in all files
+// Beyond: the files are refused
+// Seen in: the error message
 pub const REPORTS_MAX: usize = 200;
 /// Sections of a report.
+// Limit: sections of one report
+// Beyond: the files are refused
+// Seen in: the error message
 pub const PARTS_MAX: usize = 30;
 /// Times of a schedule.
 pub const TIMES_MAX: usize = 32;

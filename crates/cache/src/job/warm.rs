@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 use transfer::Transfer;
 
 /// Times that a peer is tried without an item more, until it is given up.
+// Limit: attempts to fetch items from a peer without progress
+// Beyond: the peer is given up
+// Seen in: the log
 const TRIES_MAX: u32 = 6;
 /// How long is waited before the second try; each time twice as long.
 const BACK_OFF: Duration = Duration::from_millis(250);

@@ -5,12 +5,18 @@ use super::number;
 use super::words::{Words, next};
 
 /// Octets of a key.
+// Limit: length of a key
+// Beyond: the command is refused
+// Seen in: the reply `CLIENT_ERROR`
 pub const KEY_OCTETS_MAX: usize = 250;
 /// Octets of a line that are looked through at a glance: a key and some flags.
 const GLANCE_OCTETS: usize = 320;
 /// Octets of a value that a command line may announce (`INT_MAX - 2`); the store refuses far earlier.
 pub const VALUE_OCTETS_MAX: i32 = i32::MAX - 2;
 /// Octets of a line without an end, beyond which the connection is closed unless it is a get of many keys.
+// Limit: length of a command line without an end
+// Beyond: the connection is closed, unless it is a get
+// Seen in: `trunkline_net_closed_service_connections_total`
 pub const LINE_OCTETS_MAX: usize = 2048;
 
 /// The word is not known, or its words are too few or too many.

@@ -26,10 +26,19 @@ use super::ring::Ring;
 use std::time::Duration;
 
 /// Pools of a proxy.
+// Limit: pools of the proxy
+// Beyond: the file is refused
+// Seen in: the error message
 pub const POOLS_MAX: usize = 256;
 /// Servers of all pools.
+// Limit: servers of all pools
+// Beyond: the file is refused
+// Seen in: the error message
 pub const SERVERS_MAX: usize = 1024;
 /// Prefixes.
+// Limit: prefixes of keys that the proxy routes
+// Beyond: the file is refused
+// Seen in: the error message
 pub const PREFIXES_MAX: usize = 1024;
 
 /// A proxy's configuration, checked.

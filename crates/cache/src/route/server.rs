@@ -7,6 +7,9 @@ use super::link::{Queue, Role, State, Waiting};
 use std::time::Duration;
 
 /// Octets that wait to be sent on a connection; a request beyond fails, unless it is alone.
+// Limit: requests of the proxy waiting on one connection
+// Beyond: further requests are refused
+// Seen in: `trunkline_cache_route_queue_requests_overflow_total`
 const OUT_OCTETS_MAX: usize = 64 << 20;
 
 /// Why a server did not answer. The words are told to clients behind `SERVER_ERROR unavailable`.

@@ -11,6 +11,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Keys that a thread keeps apart: what it tells of a share is too low by a 512th of all requests at most.
+// Limit: keys that one thread watches to find hot keys
+// Beyond: the key used least gives way
+// Seen in: the list of hot keys
 pub const KEYS_MAX: usize = 512;
 /// Hot keys that are told.
 pub const HOT_KEYS_MAX: usize = 100;

@@ -7,6 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Prefixes that are told apart. Those that come later are counted in [`Prefixes::left_out`]: a client that makes up
 /// prefixes takes no more memory than that.
+// Limit: prefixes of keys counted separately
+// Beyond: keys of further prefixes are not counted
+// Seen in: `stats detail dump` is not complete
 pub const PREFIXES_MAX: usize = 10_000;
 
 /// What keys were used for.

@@ -13,6 +13,9 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Slow commands that are kept: of more, the oldest are forgotten.
+// Limit: slow commands kept
+// Beyond: the oldest are forgotten
+// Seen in: the list of slow commands
 pub const SLOW_COMMANDS_MAX: usize = 128;
 /// Octets that are kept of a command that is not through: its words up to the first key.
 const HEAD_OCTETS_MAX: usize = 300;

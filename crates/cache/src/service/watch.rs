@@ -9,8 +9,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Watchers at a time (`WATCHER_LIMIT`).
+// Limit: clients of `watch`
+// Beyond: a further client is refused
+// Seen in: the reply `WATCHER_TOO_MANY log watcher limit reached`
 pub const WATCHERS_MAX: usize = 20;
 /// Octets of lines that wait for a watcher (`watcher_logbuf_size`).
+// Limit: lines waiting for one client of `watch`
+// Beyond: further lines are skipped
+// Seen in: a line says how many
 pub const QUEUE_OCTETS_MAX: usize = 256 << 10;
 
 /// What can be watched; the words of the command are in [`Kind::of`].

@@ -3,6 +3,9 @@
 use super::seen::Seen;
 
 /// Items that a thread notes between two looks; of more, only their number.
+// Limit: evicted items that one thread notes for `watch`
+// Beyond: further ones are counted as skipped
+// Seen in: a line says how many
 pub const EVICTED_MAX: usize = 4096;
 
 /// An item that was evicted.

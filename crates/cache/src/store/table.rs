@@ -13,6 +13,9 @@ use std::sync::PoisonError;
 /// Models grow at once.
 pub const ITEMS_PER_BUCKET: usize = if cfg!(loom) { 1 } else { 6 };
 /// Overflow buckets of a chain: beyond, items of the chain make room for each other.
+// Limit: overflow buckets of one bucket
+// Beyond: items of these buckets make room for each other
+// Seen in: `trunkline_cache_evicted_items_total`
 pub const CHAIN_MAX: usize = 8;
 
 /// Buckets, and how many there are.

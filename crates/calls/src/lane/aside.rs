@@ -25,8 +25,14 @@ use trunkline_wire::{Datagram, Endpoint, rtcp, rtp};
 /// Flows of one call whose packets do not arrive that are kept; further ones say nothing about it.
 const UNREACHED_PER_CALL_MAX: usize = 8;
 /// Fax flows of one call that are followed; further ones are not.
+// Limit: fax flows of one call
+// Beyond: further ones are not followed
+// Seen in: not counted
 const FAXES_PER_CALL_MAX: usize = 16;
 /// Handshakes that are kept with one call; further ones say nothing about it.
+// Limit: DTLS handshakes of one call
+// Beyond: further ones are not used for the verdict
+// Seen in: not counted
 const HANDSHAKES_PER_CALL_MAX: usize = 16;
 
 /// From where to where, and the number of the flow of TURN.

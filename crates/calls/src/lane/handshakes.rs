@@ -5,6 +5,9 @@ use smallvec::SmallVec;
 use trunkline_wire::Endpoint;
 
 /// Flows with a handshake that one lane knows. Beyond it all are forgotten and counted.
+// Limit: flows with DTLS of one lane
+// Beyond: all are forgotten
+// Seen in: `trunkline_calls_media_flows_overflow_total`
 pub const HANDSHAKES_MAX: usize = 1 << 13;
 /// A stream follows a handshake at most this long after it; a later one has the ports anew.
 const FOLLOWS_NS: i64 = 600 * crate::limits::SECOND_NS;

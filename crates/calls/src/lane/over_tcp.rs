@@ -7,6 +7,9 @@ use trunkline_wire::{Endpoint, rtcp, rtp};
 
 /// Streams over TCP that one lane knows. Beyond it all are forgotten and counted: what the capture lost of them is then
 /// told as not sent.
+// Limit: RTP streams over TCP of one lane
+// Beyond: all are forgotten
+// Seen in: `trunkline_calls_media_flows_overflow_total`
 pub const STREAMS_OVER_TCP_MAX: usize = 1 << 13;
 
 /// A stream that came over TCP.

@@ -9,6 +9,9 @@ use trunkline_store::row::Direction;
 use trunkline_wire::{Address, Endpoint};
 
 /// Pairs of hosts with such streams that one lane knows. Beyond it all are forgotten and counted.
+// Limit: pairs of hosts with streams of no call, one lane
+// Beyond: all are forgotten
+// Seen in: `trunkline_calls_media_flows_overflow_total`
 const HOSTS_MAX: usize = 1 << 13;
 /// Streams from one host to another that are kept; the oldest are forgotten.
 const KEPT_MAX: usize = 16;

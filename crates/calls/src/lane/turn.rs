@@ -14,6 +14,9 @@ use smallvec::SmallVec;
 use trunkline_wire::{Datagram, Endpoint};
 
 /// Flows between clients and TURN servers that one lane knows. Beyond it all are forgotten and counted.
+// Limit: flows with TURN of one lane
+// Beyond: all are forgotten
+// Seen in: `trunkline_calls_media_flows_overflow_total`
 pub const TURN_FLOWS_MAX: usize = 1 << 13;
 /// Channels of one flow; what further ones carry goes between client and server.
 const CHANNELS_MAX: usize = 64;

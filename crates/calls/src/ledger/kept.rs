@@ -7,6 +7,9 @@ use trunkline_capture::{CaptureLoss, LossPlace};
 
 /// Reports of the capturing side, and as many of the recorder, that are kept to lay against calls; older ones are
 /// forgotten.
+// Limit: reports of lost packets compared with calls
+// Beyond: the oldest are forgotten
+// Seen in: not counted
 pub const LOSSES_KEPT_MAX: usize = 4096;
 
 /// Lanes of a live capture as sources of losses ([`CaptureLoss::file`]) are numbered down from here.

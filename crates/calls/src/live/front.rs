@@ -60,6 +60,9 @@ struct Spare {
 
 /// Octets that a lane keeps for an owner who takes nothing. Beyond it messages are dropped and counted: the owner must
 /// have been stuck for long.
+// Limit: memory of SIP messages that one lane keeps for the analysis
+// Beyond: further messages are dropped
+// Seen in: `trunkline_calls_live_messages_overflow_total`
 pub const TOLD_OCTETS_MAX: usize = 64 << 20;
 
 /// Takes messages down for the owner.

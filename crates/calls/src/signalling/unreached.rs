@@ -12,6 +12,9 @@ use trunkline_wire::Endpoint;
 use trunkline_wire::icmp::Unreachable;
 
 /// Flows of which it is kept that packets did not arrive. Beyond it a further one is counted and not kept.
+// Limit: flows about which ICMP reports unreachable destinations
+// Beyond: a further flow is not kept
+// Seen in: `trunkline_calls_icmp_unreachable_overflow_total`
 pub const FLOWS_MAX: usize = 1 << 12;
 /// Times kept of one flow; the oldest are forgotten.
 const SPELLS_MAX: usize = 8;

@@ -11,9 +11,15 @@ use trunkline_wire::tcp_reassembly::{Connections, Direction, Event, TcpCounts, W
 use trunkline_wire::{Datagram, Endpoint, TcpHeader, tcp};
 
 /// Connections with media that are followed at a time. Further ones are not read, and counted.
+// Limit: TCP connections with media at once
+// Beyond: further ones are not read
+// Seen in: `trunkline_calls_tcp_media_connections_overflow_total`
 pub const MEDIA_CONNECTIONS_MAX: usize = 8192;
 /// Octets kept of connections of which it is not known yet whether they are media. Of further ones none are kept: they
 /// are not read, and counted.
+// Limit: memory of TCP connections that may hold media
+// Beyond: further ones are not read
+// Seen in: `trunkline_calls_tcp_media_connections_overflow_total`
 pub const PROBED_OCTETS_MAX: usize = 16 << 20;
 
 trunkline_kit::counters! {

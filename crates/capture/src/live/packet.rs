@@ -31,10 +31,19 @@ mod group;
 use group::Group;
 
 /// Rings of one interface.
+// Limit: rings (lanes) of one interface
+// Beyond: the setting is refused
+// Seen in: the error message
 pub const RINGS_MAX: u16 = 256;
 /// Octets of one ring.
+// Limit: size of one ring
+// Beyond: the setting is refused
+// Seen in: the error message
 pub const RING_OCTETS_MAX: usize = 4 << 30;
 /// Octets of one block: each holds one packet at least, and `start` of a packet has 32 bits.
+// Limit: size of one block of a ring
+// Beyond: the setting is refused
+// Seen in: the error message
 pub const BLOCK_OCTETS_MAX: usize = 64 << 20;
 /// Times that each ring can be opened again after its interface was removed, if the capability is gone by then.
 pub const SPARES: usize = 4;

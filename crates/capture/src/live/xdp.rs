@@ -39,6 +39,9 @@ use group::Group;
 use umem::{Fill, Frames, Received, Umem};
 
 /// Frames of one ring.
+// Limit: frames of one AF_XDP ring
+// Beyond: the setting is refused
+// Seen in: the error message
 pub const FRAMES_MAX: u32 = 1 << 20;
 /// Packets of one batch.
 pub const BATCH_MAX: usize = 1024;

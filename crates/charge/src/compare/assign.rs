@@ -9,6 +9,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 /// Members of one side of a group that is solved exactly.
+// Limit: calls of a group that are matched with lines exactly
+// Beyond: the nearest are matched
+// Seen in: the report counts them
 pub const EXACT_MAX: usize = 200;
 /// Candidates of one call, the nearest in order of time.
 pub const CANDIDATES_MAX: usize = 64;

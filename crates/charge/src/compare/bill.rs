@@ -6,6 +6,9 @@ use crate::money::MONEY_MAX;
 use std::borrow::Cow;
 
 /// Octets of a line.
+// Limit: length of one line of a bill
+// Beyond: the line is not read
+// Seen in: the list of lines that cannot be read
 pub const LINE_OCTETS_MAX: usize = 8192;
 /// The longest length of a call: a month, milliseconds.
 const DURATION_MAX: i64 = 31 * 86_400_000;

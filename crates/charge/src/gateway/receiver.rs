@@ -34,10 +34,19 @@ use trunkline_wire::Endpoint;
 use trunkline_wire::gtpp::{Body, GtppError, Header, Message, Version, cause, message_type};
 
 /// Peers whose requests are taken; one more takes the place of another, or is refused (199).
+// Limit: senders of records by GTP'
+// Beyond: a new sender takes the place of another one, or is refused (199)
+// Seen in: `trunkline_charge_gateway_peers_forgotten_total`, `trunkline_charge_gateway_requests_full_total`
 pub const PEERS_MAX: usize = 1000;
 /// Packets of all peers that are held apart; one more is refused (199).
+// Limit: possibly duplicated packets on hold
+// Beyond: a further packet is refused (199)
+// Seen in: `trunkline_charge_gateway_requests_full_total`
 pub const HELD_MAX: usize = 65_536;
 /// Octets of those.
+// Limit: memory of possibly duplicated packets on hold
+// Beyond: a further packet is refused (199)
+// Seen in: `trunkline_charge_gateway_requests_full_total`
 pub const HELD_OCTETS_MAX: usize = 256 << 20;
 
 /// How a receiver is set up.

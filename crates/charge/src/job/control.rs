@@ -30,6 +30,9 @@ use trunkline_kit::config::Mistake;
 use trunkline_net::Now;
 
 /// Octets of a line: a plan's text fits into it.
+// Limit: length of one order to the node
+// Beyond: the connection is closed
+// Seen in: the error message
 pub(super) const LINE_OCTETS_MAX: usize = 4 << 20;
 /// Sessions that are told at once.
 const SESSIONS_MAX: usize = 100;

@@ -32,6 +32,9 @@ use trunkline_wire::gtpp::cause;
 /// Packets on their way at a time, but for those that were refused.
 const PACKETS: usize = 256;
 /// Packets that gateways refused, with which nothing more is sent until somebody has looked.
+// Limit: packets that gateways refused
+// Beyond: nothing more is sent until an operator decides
+// Seen in: `trunkline_charge_sender_packets_kept_refused`
 const REFUSED_MAX: usize = 1000;
 /// Octets of an entry of the ledger: the servers of a stream take a million.
 const ENTRY_OCTETS: usize = 128 << 10;

@@ -44,6 +44,9 @@ const PERIOD: Duration = Duration::from_millis(200);
 /// Octets of a segment of its log: they are there to be read by a start, and removed.
 const SEGMENT_OCTETS: u64 = 16 << 20;
 /// Octets of records that may wait for files; with more, transfers are dropped, and come again.
+// Limit: received records waiting to be written to files
+// Beyond: further transfers are dropped, and their senders repeat them
+// Seen in: `trunkline_charge_gateway_dropped_total`
 const PASSED_OCTETS_MAX: usize = 64 << 20;
 /// How often it is told that peers make room for others.
 const TOLD_LEAST: Duration = Duration::from_secs(60);

@@ -32,6 +32,9 @@ const MESSAGE_OCTETS_MAX: usize = 1 << 16;
 /// Requests of a thread that wait for the book, after which no other is taken in a round.
 const ASKED_MAX: usize = 8192;
 /// Answers of a thread that wait for the disk; then requests are dropped, and come again.
+// Limit: GTP' answers of one thread waiting for the disk
+// Beyond: further requests are dropped, and the gateway repeats them
+// Seen in: `trunkline_charge_quota_dropped_total`
 const OWED_MAX: usize = 65_536;
 /// How long an answer is waited for (T3-RESPONSE).
 const T3: Duration = Duration::from_secs(1);

@@ -11,6 +11,9 @@ use std::sync::Arc;
 use trunkline_net::{ConnectionId, Next, Peer as From};
 
 /// Octets of answers that wait for the disk; with so many a connection is not read.
+// Limit: answers of one connection waiting for the disk
+// Beyond: the connection is not read until there is room
+// Seen in: the clients wait
 pub const PENDING_OCTETS_MAX: usize = 1 << 20;
 
 /// What is kept of a connection.
@@ -42,6 +45,9 @@ pub(super) struct Link {
 }
 
 /// Reports of usage without a session that a connection may bring in a minute: each is an entry of the ledger.
+// Limit: reports of usage without a session, one connection and minute
+// Beyond: further ones are answered 3004 (too busy)
+// Seen in: `trunkline_charge_strays_refused_total`
 pub const STRAYS_MAX: u32 = 6000;
 
 /// Those of a minute.

@@ -16,6 +16,9 @@ use trunkline_net::Now;
 use trunkline_wire::diameter::Message;
 
 /// Octets of requests of a connection that wait for the directory; one more is answered 3004.
+// Limit: requests of one connection waiting for the directory
+// Beyond: further ones are answered 3004 (too busy)
+// Seen in: `trunkline_charge_answers_busy_total`
 const PARKED_OCTETS_MAX: usize = 1 << 20;
 
 /// Those of a connection, by their tokens.

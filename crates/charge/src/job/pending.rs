@@ -4,6 +4,9 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 /// Octets that answers of all connections hold; with so many, requests are answered 3004.
+// Limit: memory of answers waiting for the disk
+// Beyond: requests are answered 3004 (too busy)
+// Seen in: `trunkline_charge_pending_full_total`
 pub const HELD_OCTETS_MAX: usize = 256 << 20;
 
 /// In the order in which they leave.

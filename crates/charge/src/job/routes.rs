@@ -7,6 +7,9 @@ use trunkline_net::ConnectionId;
 
 /// Clients that are known. With one more, the connection that speaks for the most others gives up the half of those
 /// that were heard longest ago: whoever invents names forgets his own. A connection's own name is always known.
+// Limit: clients whose connection is known
+// Beyond: the connection that speaks for the most clients forgets half of them
+// Seen in: a question to such a client fails: `trunkline_charge_pushes_lost_total`
 pub const ROUTES_MAX: usize = 100_000;
 
 /// Questions that found no way; one more is forgotten, and its session is ended by supervision at the latest.

@@ -8,6 +8,9 @@ use core::ops::ControlFlow;
 use trunkline_commit::{Disk, Snapshot};
 
 /// Entries that one call of [`statement`] reads at most: those of all accounts stand in one log.
+// Limit: ledger entries read for one part of a statement
+// Beyond: the statement goes on from a mark
+// Seen in: the next part
 pub const STATEMENT_ENTRIES_MAX: u64 = 10_000_000;
 
 /// A line of a statement: an effect on the account.

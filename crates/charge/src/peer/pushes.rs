@@ -10,6 +10,9 @@ use trunkline_wire::diameter::enumerated::ReAuthRequestType;
 use trunkline_wire::diameter::{Header, Message, TooLong, application, command, result_code};
 
 /// Questions to one peer that wait for an answer; the oldest is given up for one more.
+// Limit: questions to one peer without an answer yet
+// Beyond: the oldest is given up
+// Seen in: `trunkline_charge_pushes_lost_total`
 pub const PUSHES_MAX: usize = 10_000;
 /// How long an answer is waited for (Tx, RFC 8506 section 13).
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -28,6 +28,9 @@ use core::time::Duration;
 use trunkline_wire::diameter::enumerated::DisconnectCause;
 
 /// Peers that may be dialled.
+// Limit: peers that the node connects to
+// Beyond: the configuration is refused
+// Seen in: the error message
 pub const NEIGHBOURS_MAX: usize = 64;
 /// Addresses of one.
 pub const ADDRESSES_MAX: usize = 8;

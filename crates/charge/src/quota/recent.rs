@@ -5,6 +5,9 @@ use hashbrown::HashSet;
 use std::collections::VecDeque;
 
 /// Requests that are remembered; with so many, new ones are refused until some are old enough.
+// Limit: GTP' requests remembered to recognise copies
+// Beyond: further requests are dropped, and the gateway repeats them
+// Seen in: `trunkline_charge_quota_dropped_total`
 pub const RECENT_MAX: usize = 2_000_000;
 
 /// By the slot of the session and what the octets come to.

@@ -7,6 +7,9 @@ use crate::units::{Amounts, Unit};
 
 /// Pieces of one report: day and night for six days. All those of a request are one record of the ledger (1 MiB): 64
 /// services with three reports each of so many, each charge at most 330 octets.
+// Limit: changes of price within one report of usage
+// Beyond: the last price is used for the rest
+// Seen in: the entry of the ledger
 pub const PIECES_MAX: usize = 12;
 
 /// A part of usage at one price.

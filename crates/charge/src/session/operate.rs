@@ -14,8 +14,14 @@ use trunkline_kit::config::{Mistake, Place};
 /// The highest number of an account or a subscriber: all readers of JSON take it for exact.
 pub const NUMBER_MAX: u64 = (1 << 53) - 1;
 /// Plans at most.
+// Limit: tariff plans
+// Beyond: a further plan is refused
+// Seen in: the error message
 pub const PLANS_MAX: usize = 256;
 /// Bundles of an account.
+// Limit: bundles of one account
+// Beyond: a further bundle is refused
+// Seen in: the error message
 const BUCKETS_MAX: usize = 64;
 
 /// Why something is not done. Nothing has changed.

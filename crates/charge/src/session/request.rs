@@ -11,10 +11,16 @@ use serde::{Deserialize, Serialize};
 use trunkline_kit::hash::fnv1a;
 
 /// Services of a request.
+// Limit: services (rating groups) of one request
+// Beyond: the request is refused (5004)
+// Seen in: the answer to the client
 pub const SERVICES_MAX: usize = 64;
 /// Reports of a service in a request: before and after a change of the price, and one more for each direction of time.
 pub const USED_MAX: usize = 8;
 /// Octets of a Session-Id, an Origin-Host, an access point, a destination, an identity.
+// Limit: length of a Session-Id, host, destination or identity
+// Beyond: the request is refused (5004)
+// Seen in: the answer to the client
 pub const TEXT_OCTETS_MAX: usize = 256;
 /// Octets of what only records of usage tell of a session.
 pub const FACTS_OCTETS_MAX: usize = 2048;

@@ -38,6 +38,9 @@ use subscribers::Subscribers;
 use watch::Watch;
 
 /// Former texts of a plan that are known.
+// Limit: former texts kept of one plan
+// Beyond: the oldest is forgotten
+// Seen in: the list of versions
 pub const FORMER_MAX: usize = 100;
 /// Requests of no session that are remembered, so that copies of them are not told again; the newest.
 pub const STRAYS_MAX: usize = 1000;

@@ -3,6 +3,9 @@
 /// Digits of a prefix.
 pub const PREFIX_DIGITS_MAX: usize = 15;
 /// Prefixes of a plan.
+// Limit: prefixes of one plan
+// Beyond: the plan is refused
+// Seen in: the error message
 pub const PREFIXES_MAX: usize = 200_000;
 
 /// Tables of prefixes.

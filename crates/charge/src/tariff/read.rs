@@ -12,6 +12,9 @@ use trunkline_kit::config::{self, Mistake, Raw, Section, Sheet, sheet};
 use trunkline_kit::nearest::suggestion;
 
 /// The longest file of a plan, octets: it is one record of the ledger (1 MiB), with room for what stands beside it.
+// Limit: size of a tariff plan
+// Beyond: the plan is refused
+// Seen in: the error message
 pub const PLAN_OCTETS_MAX: usize = (1 << 20) - 1024;
 /// Octets of the name of a plan.
 pub const NAME_OCTETS_MAX: usize = 256;

@@ -12,6 +12,9 @@ use std::collections::HashSet;
 use trunkline_kit::untrusted::cell;
 
 /// Graphs of one report.
+// Limit: graphs of one bandwidth report
+// Beyond: further graphs are counted
+// Seen in: the number beside the list
 pub const REPORT_GRAPHS_MAX: usize = 500;
 
 /// A graph of a report: its number, what it is of, and its figures or why there are none.

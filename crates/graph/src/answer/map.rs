@@ -8,8 +8,14 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// Nodes of one map; further ones are counted.
+// Limit: nodes of one map
+// Beyond: further nodes are counted
+// Seen in: the number beside the map
 pub const MAP_NODES_MAX: usize = 1000;
 /// Links of one map; further ones are counted.
+// Limit: links of one map
+// Beyond: further links are counted
+// Seen in: the number beside the map
 pub const MAP_LINKS_MAX: usize = 4000;
 /// Steps around a device.
 const HOPS_MAX: u32 = 64;

@@ -16,6 +16,9 @@ pub const ADDRESSES_MAX: usize = 64;
 /// Pairs of addresses between which ways are asked for.
 pub const PAIRS_MAX: usize = 64;
 /// Interfaces and devices on the way that are told; further ones are counted.
+// Limit: interfaces and devices on a call's network path shown
+// Beyond: further ones are counted
+// Seen in: the call's page
 pub const STOPS_MAX: usize = 48;
 /// Graphs of one interface or device on the way.
 const STOP_GRAPHS_MAX: usize = 4;

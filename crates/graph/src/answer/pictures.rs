@@ -7,6 +7,9 @@ use crate::template::{Color, Function, LegendWord, Severity, Side};
 use serde_json::{Value, json};
 
 /// Graphs that are asked for at once.
+// Limit: graphs of one request
+// Beyond: the request is refused
+// Seen in: the error message
 pub const PICTURES_MAX: usize = 60;
 
 /// The graphs of `ids`, each its numbers or why there are none.

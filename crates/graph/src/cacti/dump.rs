@@ -8,6 +8,9 @@ use core::fmt;
 use std::collections::HashMap;
 
 /// Octets of one row; a longer one is passed over and counted.
+// Limit: length of one row of a Cacti dump
+// Beyond: the row is passed over
+// Seen in: the report of the import
 pub const ROW_OCTETS_MAX: usize = 64 << 20;
 /// Octets of a statement before its rows, and of a CREATE TABLE.
 const HEAD_OCTETS_MAX: usize = 1 << 20;

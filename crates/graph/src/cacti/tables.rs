@@ -5,6 +5,9 @@ use core::fmt;
 use std::collections::{BTreeMap, HashMap};
 
 /// Octets of all rows that are kept.
+// Limit: memory of a Cacti dump
+// Beyond: further rows are left out
+// Seen in: the report of the import
 pub const TABLES_OCTETS_MAX: usize = 4 << 30;
 
 /// The tables with the columns that are taken over. Releases differ in what they have; what is not there is empty.

@@ -1,6 +1,9 @@
 //! As much of XML (1.0) as exports and data queries have: elements, texts, references, CDATA, comments.
 
 /// Octets of a document.
+// Limit: size of a Cacti template export
+// Beyond: the export is refused
+// Seen in: the error message
 pub const XML_OCTETS_MAX: usize = 256 << 20;
 /// Elements in elements.
 pub const XML_DEPTH_MAX: usize = 64;

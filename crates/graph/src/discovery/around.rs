@@ -10,6 +10,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use trunkline_wire::snmp::Value;
 
 /// Octets of what is found around one device; a column in which there is more is not taken over.
+// Limit: memory of what is found around one device
+// Beyond: that table stays as it was
+// Seen in: the device's page
 pub const AROUND_OCTETS_MAX: usize = 16 << 20;
 
 const LLDP: [u32; 7] = [1, 0, 8802, 1, 1, 2, 1];

@@ -12,12 +12,18 @@ use trunkline_kit::octet_fields;
 use trunkline_kit::octets::Octets;
 
 /// Neighbours of a device; further ones are counted.
+// Limit: neighbours of one device
+// Beyond: further ones are counted
+// Seen in: the device's page
 pub const NEIGHBOURS_MAX: usize = 512;
 /// Management addresses of a neighbour; further ones are left out.
 pub const MANAGEMENT_MAX: usize = 16;
 /// Addresses of a device; further ones are counted.
 pub const ADDRESSES_MAX: usize = 2048;
 /// Hosts that a device reaches; further ones are counted.
+// Limit: hosts (ARP, ND) of one device
+// Beyond: further ones are counted
+// Seen in: the device's page
 pub const HOSTS_MAX: usize = 8192;
 /// Hosts of all devices together; further ones are counted.
 pub const HOSTS_TOTAL_MAX: usize = 8_000_000;
@@ -26,6 +32,9 @@ pub const STATIONS_MAX: usize = 8192;
 /// Both of all devices together; further ones are counted.
 pub const STATIONS_TOTAL_MAX: usize = 8_000_000;
 /// Stations behind one interface; behind one with more there are other switches, and it is the place of none.
+// Limit: stations behind one interface
+// Beyond: the interface is the place of none of them
+// Seen in: the search for an address
 pub const STATIONS_OF_PORT_MAX: usize = 64;
 /// The table whose rows are interfaces.
 const INTERFACES: &str = "interfaces";

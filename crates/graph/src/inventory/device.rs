@@ -4,6 +4,9 @@ use super::credential::Credentials;
 use trunkline_kit::{octet_fields, octet_variants, octet_words};
 
 /// Probes of a device that people name.
+// Limit: up/down checks of one device
+// Beyond: the order is refused
+// Seen in: the error message
 pub const PROBES_MAX: usize = 16;
 /// Rounds until a device is down, or up again, that people name.
 pub const ROUNDS: core::ops::RangeInclusive<u16> = 1..=200;

@@ -17,6 +17,9 @@ use std::collections::{HashMap, HashSet};
 /// Fields of a row; further ones are left out.
 const FIELDS_MAX: usize = 64;
 /// Rows of one walk.
+// Limit: rows of one table of a device
+// Beyond: further rows are left out
+// Seen in: the device's page
 pub const WALK_ROWS_MAX: usize = 100_000;
 
 /// A row as it was walked.

@@ -10,6 +10,9 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Octets of one picture; a child that says more is ended.
+// Limit: size of one picture drawn by rrdtool
+// Beyond: the drawing program is ended
+// Seen in: `trunkline_graph_drawing_children_failed_total`
 pub const PICTURE_OCTETS_MAX: usize = 16 << 20;
 /// Lines of figures that stand before a picture.
 const FIGURES_MAX: usize = 4096;

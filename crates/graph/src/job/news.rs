@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
 /// News that wait for the owner; more are left out: a device is looked at, or a name looked up, later.
+// Limit: reports of one polling thread that wait for the inventory
+// Beyond: further reports are left out, and the device is looked at later
+// Seen in: not counted
 const NEWS_MAX: usize = 100_000;
 
 /// See the module.

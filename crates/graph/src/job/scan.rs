@@ -16,6 +16,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Addresses of one range.
+// Limit: addresses of one search for devices
+// Beyond: the search is refused
+// Seen in: the error message
 pub const ADDRESSES_MAX: u32 = 1 << 16;
 /// Addresses that are asked at a time: within five seconds, so that no network is stormed.
 const AT_ONCE: usize = 256;

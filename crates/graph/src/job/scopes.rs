@@ -6,6 +6,9 @@ use crate::template::Library;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Scopes of which it is kept what they show; the one that was not asked for longest goes.
+// Limit: different sets of rules about graphs prepared in memory
+// Beyond: the one unused longest is prepared again when needed
+// Seen in: `trunkline_graph_scopes_overflow_total`
 const SCOPES_MAX: usize = 64;
 
 trunkline_kit::counters! {

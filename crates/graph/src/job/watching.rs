@@ -10,6 +10,9 @@ use std::time::Duration;
 use trunkline_rrd::Value;
 
 /// Octets of samples that wait for one who watches.
+// Limit: memory of samples waiting for alert rules
+// Beyond: further samples are not counted to rules
+// Seen in: `trunkline_alert_left_out_samples_overflow_total`
 pub const WATCHED_OCTETS_MAX: usize = 64 << 20;
 
 /// Samples that wait for one who watches. Dropped, nothing is copied any more.

@@ -8,6 +8,9 @@ use crate::template::{
 use std::collections::BTreeMap;
 
 /// Series that a graph takes from files; a graph with more is refused with a word.
+// Limit: series that one graph reads from files
+// Beyond: the graph is not drawn
+// Seen in: the error message
 pub const PICTURE_SOURCES_MAX: usize = 800;
 /// Names that one expression of an aggregate puts together; more are put together in parts.
 const TOGETHER_MAX: usize = 100;

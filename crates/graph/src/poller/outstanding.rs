@@ -4,6 +4,9 @@ use trunkline_kit::random::Random;
 use trunkline_wire::snmp::REQUEST_ID_MIN;
 
 /// Requests of a lane that are on their way at once: as many as there are numbers for.
+// Limit: SNMP requests of one polling thread in flight
+// Beyond: devices wait
+// Seen in: `trunkline_graph_held_total`
 pub const OUTSTANDING_MAX: usize = 1 << 16;
 
 /// The part of all places that devices which were never asked may take, and those that did not answer when they were

@@ -6,8 +6,14 @@ use trunkline_wire::snmp::ObjectId;
 use trunkline_wire::snmp::usm::{MasterKey, PrivacyProtocol, USER_OCTETS_MAX};
 
 /// Devices of a lane.
+// Limit: devices of one polling thread
+// Beyond: a further device is not polled
+// Seen in: the device's page
 pub const DEVICES_MAX: usize = 1 << 20;
 /// Variables that are read of one device.
+// Limit: SNMP variables of one device
+// Beyond: the device is not polled
+// Seen in: the device's page
 pub const VARIABLES_MAX: usize = 1 << 20;
 
 /// A device and what is read of it.

@@ -7,6 +7,9 @@ use trunkline_wire::snmp::{Cause, ErrorStatus, Exchange, ObjectId};
 /// Walks of a device that wait or go on.
 pub const WALKS_MAX: usize = 64;
 /// Variables of a walk: then it is ended.
+// Limit: variables of one SNMP walk
+// Beyond: the walk is ended
+// Seen in: the device's page
 pub const WALK_VARIABLES_MAX: u32 = 1_000_000;
 
 /// How a walk has ended.

@@ -4,12 +4,24 @@ use std::collections::HashMap;
 use trunkline_kit::random::Random;
 
 /// Echo requests on their way at once.
+// Limit: echo requests in flight
+// Beyond: rounds wait
+// Seen in: `trunkline_graph_probe_held_rounds_total`
 pub const ECHOES_MAX: usize = 1 << 14;
 /// Ports that are tried at once.
+// Limit: TCP ports tried at once
+// Beyond: rounds wait
+// Seen in: `trunkline_graph_probe_held_rounds_total`
 pub const PORTS_MAX: usize = 1 << 14;
 /// Programs that run at once.
+// Limit: programs run at once
+// Beyond: rounds wait
+// Seen in: `trunkline_graph_probe_held_rounds_total`
 pub const PROGRAMS_MAX: usize = 1 << 10;
 /// Pages that are asked for at once.
+// Limit: web pages and metrics pages fetched at once
+// Beyond: rounds wait
+// Seen in: `trunkline_graph_probe_held_rounds_total`
 pub const PAGES_MAX: usize = 1 << 14;
 
 /// What shares a bound.

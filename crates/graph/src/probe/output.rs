@@ -5,6 +5,9 @@ use crate::poller::{Reading, Unknown};
 use crate::template::SCRIPT_READS;
 
 /// Octets of what a program says; one that says more is ended.
+// Limit: output of one program
+// Beyond: the program is ended
+// Seen in: the device's page
 pub const OUTPUT_OCTETS_MAX: usize = 64 << 10;
 
 /// Reads what is wanted: for each reading the first name that was said. One number alone is what a single reading

@@ -6,6 +6,9 @@ use super::{Outcome, json, prometheus};
 use crate::poller::{Reading, Unknown};
 
 /// Octets of a page; one that has more is not read.
+// Limit: size of one fetched page
+// Beyond: the page is not read
+// Seen in: the device's page
 pub const PAGE_OCTETS_MAX: usize = 8 << 20;
 
 /// How a page came. Times are since it was begun to ask for it.

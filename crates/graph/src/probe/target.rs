@@ -10,6 +10,9 @@ use std::time::Duration;
 /// Devices of a prober.
 pub const PROBE_DEVICES_MAX: usize = 1 << 20;
 /// Data sources of a device.
+// Limit: data sources of one device that are not read by SNMP
+// Beyond: the device is not probed
+// Seen in: the device's page
 pub const SOURCES_MAX: usize = 1 << 16;
 /// Echo requests of a round.
 const ECHOES_OF_ROUND_MAX: u32 = 100;

@@ -9,6 +9,9 @@ use crate::inventory::Glob;
 use serde_json::Value;
 
 /// Rules of a scope.
+// Limit: rules of what one user may see of graphs
+// Beyond: the request is refused
+// Seen in: the error message
 pub const RULES_MAX: usize = 1000;
 /// Characters of what a rule is about.
 pub const VALUE_CHARACTERS_MAX: usize = 255;

@@ -16,6 +16,9 @@ use trunkline_kit::config::{self, Mistake, Raw, Section, Sheet, sheet};
 use trunkline_kit::nearest::suggestion;
 
 /// The longest file of templates, octets.
+// Limit: size of one file of templates
+// Beyond: the file is refused
+// Seen in: the error message
 pub const TEMPLATE_FILE_OCTETS_MAX: usize = 4 << 20;
 /// Files that are read together.
 pub const TEMPLATE_FILES_MAX: usize = 1000;

@@ -3,6 +3,9 @@
 use trunkline_kit::nearest::suggestion;
 
 /// Words of an expression.
+// Limit: words of one expression
+// Beyond: the template is refused
+// Seen in: the error message
 pub const RPN_WORDS_MAX: usize = 512;
 
 /// Operators, how many values they take, and how many they give.

@@ -8,8 +8,14 @@ use super::value::Raw;
 use std::collections::BTreeMap;
 
 /// The longest file that is read, octets.
+// Limit: size of the configuration file
+// Beyond: the file is refused
+// Seen in: the error message
 pub const FILE_OCTETS_MAX: usize = 1 << 20;
 /// Mistakes that are told; a file with more is something else.
+// Limit: mistakes listed for one configuration
+// Beyond: further mistakes are not listed
+// Seen in: the list ends there
 pub const MISTAKES_MAX: usize = 100;
 
 /// Where values come from, each over the one before.

@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// The longest list that a key takes.
+// Limit: values in a list of the configuration
+// Beyond: the configuration is refused
+// Seen in: the error message
 pub const LIST_MAX: usize = 256;
 
 /// A value as it was written, before its key says what it should be.

@@ -46,6 +46,9 @@ const TAIL_PACKETS: usize = 16;
 /// Witnesses that are remembered; the oldest are forgotten.
 const WITNESSES_MAX: usize = 1024;
 /// Looks at packets for the sake of leaps: so many at once, and one for so many packets read.
+// Limit: looks at packets to find leaps of the capture's clock, at once
+// Beyond: the time is taken as it is
+// Seen in: `trunkline_calls_clock_leaps_overflow_total`
 const LOOKS_MAX: u64 = 1 << 18;
 const LOOKS_EVERY: u64 = 4;
 /// After a leap back that nothing explains, one forward by as much and up to so much more is the way back.

@@ -19,6 +19,9 @@ use crate::query::Compile;
 use trunkline_spool::Ahead;
 
 /// Files that are open at once; where more of them overlap in time, the others are not read and an error says so.
+// Limit: segments read at once by one extraction
+// Beyond: further ones are not read
+// Seen in: an error for each segment
 pub const OPEN_FILES_MAX: usize = 512;
 /// Threads that open indexes; they wait for the disk, not for the processor.
 const PLANNERS: usize = 8;

@@ -20,6 +20,9 @@ use crate::query::Compile;
 use crate::segment::{Read, Region, Segment, SegmentFault};
 
 /// Segments that are followed at once; further ones are passed over, and an error says so.
+// Limit: segments followed at once by `trunkline extract --live`
+// Beyond: further ones are passed over
+// Seen in: an error for each segment
 pub const FOLLOWED_FILES_MAX: usize = 512;
 /// Octets of packets that are held back; beyond them the earliest go, though earlier ones may still come.
 pub const HELD_OCTETS_MAX: usize = 64 << 20;

@@ -25,12 +25,24 @@ const ROUND: Duration = Duration::from_secs(2);
 /// With very many segments a look takes longer: then so many times its length lie between two.
 const ROUND_SHARE: u32 = 20;
 /// Segments that were finished and not yet noticed by retention. Beyond, all are listed anew, and that is counted.
+// Limit: finished segments that retention has not taken in
+// Beyond: all segments are listed again
+// Seen in: `trunkline_record_retention_listings_total`
 pub const FINISHED_MAX: usize = 4096;
 /// Segments that wait for the program. For more it is not run, and that is counted.
+// Limit: finished segments waiting for the program of `exec`
+// Beyond: the program is not run for further ones
+// Seen in: `trunkline_record_exec_overflow_total`
 pub const ERRANDS_MAX: usize = 1024;
 /// Segments that are handed to the thread that rewrites them at once.
+// Limit: segments handed over for compression at once
+// Beyond: the next round hands over the others
+// Seen in: not counted
 pub const PACKS_MAX: usize = 64;
 /// News that nobody has asked for. Beyond, the oldest are forgotten, and that is counted.
+// Limit: reports of retention and `exec` that wait to be shown
+// Beyond: the oldest is forgotten
+// Seen in: `trunkline_record_news_overflow_total`
 pub const NEWS_MAX: usize = 256;
 
 trunkline_kit::counters! {

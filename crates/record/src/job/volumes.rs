@@ -15,6 +15,9 @@ use crate::index::Span;
 /// The note below a data folder.
 pub const FILE: &str = "packets/volumes";
 /// Folders that a note names at most; of more, those longest out of use are left out.
+// Limit: volumes remembered by a data folder
+// Beyond: the volumes out of use longest are left out
+// Seen in: not counted
 pub const VOLUMES_MAX: usize = 256;
 /// Segments that are asked which log they are of, where the note does not say.
 const SAID_MAX: usize = 15;

@@ -22,6 +22,9 @@ use operators::Operator;
 /// Octets of an expression.
 pub const EXPRESSION_OCTETS_MAX: usize = 64 * 1024;
 /// Operations of an expression.
+// Limit: operations of one expression
+// Beyond: the expression is refused
+// Seen in: the error message
 pub const OPERATIONS_MAX: usize = 4096;
 /// Values on the stack; one more is an error.
 pub const STACK_MAX: usize = 4096;

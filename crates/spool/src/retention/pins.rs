@@ -11,6 +11,9 @@ use crate::disk::{commit_file, sync_folder_of};
 use crate::name;
 
 /// Pins kept; more are refused.
+// Limit: pins of the packet log
+// Beyond: a further pin is refused
+// Seen in: the error message
 pub const PINS_MAX: usize = 10_000;
 /// Octets of the file at most: 6 KiB a pin.
 const OCTETS_MAX: u64 = 64 << 20;

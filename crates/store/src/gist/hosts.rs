@@ -7,6 +7,9 @@ use hashbrown::HashMap;
 use trunkline_wire::Address;
 
 /// Most addresses of a call beside those of its first INVITE; where there are so many, there may be more.
+// Limit: addresses of one call in the columns that filters use
+// Beyond: the row itself is read
+// Seen in: the query takes longer
 pub const HOSTS_OF_CALL_MAX: usize = 32;
 /// Most addresses that calls of a part can have, as a limit on what is read.
 const ADDRESSES_MAX: usize = super::GISTS_MAX * (HOSTS_OF_CALL_MAX + 2);

@@ -16,6 +16,9 @@ use trunkline_store::row::{Call, Ladder, Rows};
 use trunkline_store::schema::{Column, Kind};
 
 /// Rows that wait for rules; more are left out, and counted.
+// Limit: rows waiting for the rules
+// Beyond: further rows are not counted to rules
+// Seen in: `trunkline_alert_left_out_rows_overflow_total`
 pub const ROWS_WATCHED_MAX: usize = 100_000;
 /// How long nothing may come before the time is looked at.
 const LOOK: Duration = Duration::from_millis(250);

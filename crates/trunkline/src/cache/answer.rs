@@ -3,6 +3,9 @@
 use serde_json::{Map, Value};
 
 /// Octets of the longest answer that is read.
+// Limit: length of an answer of a watched cache
+// Beyond: the answer is not read
+// Seen in: the cache is shown with an error
 const OCTETS_MAX: usize = 16 << 20;
 /// What is said of a group that the server does not know; memcached says it by `ERROR`.
 pub const UNKNOWN_GROUP: &str = "does not know this group (ERROR)";

@@ -26,6 +26,9 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// How long the store may refuse rows before it is told.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Files that wait for the store.
+// Limit: files of charging rows waiting for the store
+// Beyond: the oldest is deleted
+// Seen in: `trunkline_charge_cdr_rows_lost_files_total`
 pub const FILES_MAX: usize = 10_000;
 /// Rows that are committed together.
 const ROWS: usize = 5000;

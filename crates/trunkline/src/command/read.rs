@@ -34,6 +34,9 @@ use trunkline_store::store::DAYS_OF_CAPTURE;
 use trunkline_store::{Access, Store, json};
 
 /// Threads that may share the work.
+// Limit: threads of `trunkline read`
+// Beyond: the option is refused
+// Seen in: the error message
 pub const THREADS_MAX: u16 = 64;
 /// Rows that are written to the store before they are made durable.
 pub const COMMIT_ROWS: usize = 20_000;

@@ -16,10 +16,16 @@ use trunkline_kit::untrusted::cell as csv;
 use trunkline_store::{SqlLimits, SqlValue};
 
 /// Rows that a table shows; JSON and CSV have no limit.
+// Limit: rows of a table of `trunkline sql`
+// Beyond: further rows are left out; `--json` and `--csv` have no limit
+// Seen in: a line below the table
 pub const TABLE_ROWS_MAX: usize = 1000;
 /// What SQL sees.
 const TABLES: &str = "calls, streams, stream_intervals, registrations, sip_events, losses, minutes, charges";
 /// How long a statement may take.
+// Limit: time of one statement of `trunkline sql`
+// Beyond: the statement is ended
+// Seen in: the error message
 pub const TIME_MAX: Duration = Duration::from_secs(600);
 
 /// Query the store with SQL

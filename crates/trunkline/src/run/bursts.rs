@@ -10,10 +10,16 @@ use std::collections::BTreeMap;
 use trunkline_lane::{LaneJob, SeenPacket};
 
 /// Milliseconds that a lane holds until they are taken. Beyond, they are counted and left out.
+// Limit: milliseconds with traffic figures that one lane keeps
+// Beyond: further milliseconds are left out
+// Seen in: `trunkline_capture_microburst_late_buckets_total`
 pub const BUCKETS_MAX: usize = 4096;
 /// Milliseconds of an interface that wait for its slower lanes. Beyond, the oldest wait no longer.
 pub const WAITING_MAX: usize = 60_000;
 /// Bursts of an interface told for each second. More are counted.
+// Limit: microbursts of one interface written per second
+// Beyond: further bursts are not written
+// Seen in: `trunkline_capture_microbursts_left_out_total`
 pub const BURSTS_PER_SECOND_MAX: u32 = 20;
 /// How far the lanes of an interface may be apart.
 const SETTLE_MS: i64 = 2000;

@@ -37,10 +37,16 @@ const NAP: Duration = Duration::from_millis(5);
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
 /// Losses that wait for one lane to tell them, or for the end of the program. Beyond it those of one lane or interface
 /// and place become one, and that is counted: their packets are told all the same, with the span of all of them.
+// Limit: reports of losses waiting for one lane
+// Beyond: reports of the same lane or interface and place are joined into one; no packet is left out
+// Seen in: `trunkline_run_losses_joined_total`
 const LOSSES_WAITING_MAX: usize = 4096;
 /// How often threads publish what they count.
 const PUBLISH: Duration = Duration::from_millis(250);
 /// Calls that are up and are listed for one question.
+// Limit: active calls listed in one answer
+// Beyond: further ones are not listed
+// Seen in: the number of active calls beside the list
 pub const CALLS_UP_MAX: usize = 500;
 /// How long the owner of the signalling may take to list them; then the list is what it was.
 const LIST_PATIENCE: Duration = Duration::from_millis(500);

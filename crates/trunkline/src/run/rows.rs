@@ -43,6 +43,9 @@ trunkline_kit::counters! {
 }
 
 /// Rows that wait for the store in memory. Beyond it the oldest are lost, and counted.
+// Limit: rows waiting for the store in memory
+// Beyond: the oldest are lost
+// Seen in: `trunkline_store_rows_lost_overflow_total`
 pub const ROWS_WAITING_MAX: usize = 500_000;
 /// Rows that are written before they are committed, though it is not time.
 const UNCOMMITTED_MAX: usize = 50_000;

@@ -25,6 +25,9 @@ use trunkline_web::sources::{
 /// Packets that wait between who reads and who writes.
 const QUEUE_PACKETS_MAX: usize = 512;
 /// Captures that were read and are looked into where there is no packet log.
+// Limit: captures searched for packets where there is no packet log
+// Beyond: further captures are not searched
+// Seen in: not counted
 pub const CAPTURES_MAX: usize = crate::cut::FILES_MAX;
 
 /// The packet log of a data folder, and captures.

@@ -34,6 +34,9 @@ pub const EXPANSION: Expansion = Expansion { octets_max: 64 << 30, ratio_max: 20
 /// Leaps of a capture's clock that are told one by one.
 const LEAPS_TOLD_MAX: usize = 8;
 /// Rows of a capture that are noted, so that they go with it.
+// Limit: rows of an uploaded capture that are removed with it
+// Beyond: the rows stay when the capture is removed
+// Seen in: the capture's page
 const OWN_ROWS_MAX: usize = 1_000_000;
 /// Days that took no rows that are told one by one.
 const DAYS_TOLD_MAX: usize = 8;

@@ -11,6 +11,9 @@ use trunkline_web::sources::{CallsUp, Live, LiveSnapshot};
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Octets of an answer.
+// Limit: size of an answer of the running capture
+// Beyond: the answer is not used
+// Seen in: `/healthz` and the page System
 pub const ANSWER_OCTETS_MAX: u64 = 8 << 20;
 
 /// The run on a data folder, if there is one: it may come, end and start again.

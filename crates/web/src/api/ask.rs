@@ -26,6 +26,9 @@ pub const BODY_TIME: Duration = Duration::from_secs(20);
 /// Rows of a page when nothing is said.
 pub const LIMIT_DEFAULT: usize = 100;
 /// Most rows of a page.
+// Limit: rows of one page of the API
+// Beyond: the request is refused
+// Seen in: the error message
 pub const LIMIT_MAX: usize = 1000;
 
 /// The query of a request.

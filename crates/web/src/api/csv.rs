@@ -24,8 +24,14 @@ use utoipa::IntoParams;
 
 /// Most rows of a file. The answer's header `X-Trunkline-Rows-Max` says how many it may have; where there are more and
 /// no limit was asked for, the last line says so.
+// Limit: rows of one CSV file
+// Beyond: the file ends there
+// Seen in: its last line says so
 pub const CSV_ROWS_MAX: usize = 1_000_000;
 /// Exports at a time; more are refused.
+// Limit: CSV exports at once
+// Beyond: a further export is refused
+// Seen in: the error message
 pub const CSV_EXPORTS_MAX: usize = 4;
 /// Rows that are read at once.
 const PAGE_ROWS: usize = 500;

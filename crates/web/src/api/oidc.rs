@@ -18,6 +18,9 @@ use tokio::time::timeout;
 use utoipa::IntoParams;
 
 /// Sign-ins at a time that ask the identity provider something; more wait a moment, then are told to come back.
+// Limit: sign-ins that ask the identity provider at once
+// Beyond: further ones wait, then are refused
+// Seen in: the error message
 pub const PROVIDER_ASKS_MAX: usize = 8;
 /// How long a sign-in waits for its turn.
 pub const PROVIDER_TURN_TIME: Duration = Duration::from_secs(5);

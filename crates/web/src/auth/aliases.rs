@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// Most aliases.
+// Limit: aliases
+// Beyond: a further alias is refused
+// Seen in: the error message
 pub const ALIASES_MAX: i64 = 10_000;
 /// Most characters of an alias.
 pub const ALIAS_CHARACTERS_MAX: usize = 64;

@@ -14,9 +14,15 @@ use std::net::IpAddr;
 /// Most characters of an object; the rest is cut.
 pub const AUDIT_OBJECT_CHARACTERS_MAX: usize = 512;
 /// Entries a minute of people who did not sign in; further ones are counted, and told in one entry.
+// Limit: audit entries per minute of people who are not signed in
+// Beyond: further ones are counted in one entry
+// Seen in: the audit log
 pub const STRANGER_ENTRIES_PER_MINUTE_MAX: u64 = 60;
 /// Entries a minute of one user, their tokens included; what would be one more is refused, and so not done: nobody
 /// pushes their own traces out of the log within an hour, and nobody takes the disk from the others.
+// Limit: audited requests of one user per minute
+// Beyond: further requests are refused, and not done
+// Seen in: the HTTP status 429
 pub const USER_ENTRIES_PER_MINUTE_MAX: u64 = 3000;
 /// Most entries of one page.
 pub const AUDIT_PAGE_MAX: usize = 1000;

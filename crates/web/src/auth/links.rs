@@ -19,6 +19,9 @@ pub const PASSWORD_LINK_S: i64 = 72 * 3600;
 /// How long a link that signs in holds, seconds.
 pub const SIGN_IN_LINK_S: i64 = 24 * 3600;
 /// Links of one user and kind; the soonest to end goes for a new one.
+// Limit: invitation or password links of one user
+// Beyond: the link that expires first is replaced
+// Seen in: the old link does not work
 pub const LINKS_PER_USER_MAX: i64 = 5;
 
 /// What a link is for.

@@ -7,6 +7,9 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
 
 /// Different numbers that a masked user may ask for in an hour. Five digits are hidden: trying all would take months.
+// Limit: different numbers that a masked user may search per hour
+// Beyond: further searches are refused
+// Seen in: the HTTP status 429
 pub const NUMBERS_PER_HOUR_MAX: usize = 60;
 /// Users that are remembered; beyond, all are forgotten at once (there are never more users than this).
 pub const PROBING_USERS_MAX: usize = 4096;

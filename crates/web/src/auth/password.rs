@@ -14,6 +14,9 @@ pub const PASSWORD_OCTETS_MAX: usize = 256;
 /// Passwords that are checked at the same time: 19 MiB and a core each.
 pub const HASHES_AT_ONCE_MAX: usize = 2;
 /// Passwords that wait to be checked; more are refused as busy.
+// Limit: passwords waiting to be checked
+// Beyond: further sign-ins are refused as busy
+// Seen in: `trunkline_web_busy_sign_ins_total`
 pub const HASHES_WAITING_MAX: usize = 32;
 
 /// What is guessed first. A password is also refused if it is one of these with digits and signs behind.

@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Most rules of a role or a user.
+// Limit: graph rules of one role or user
+// Beyond: a further rule is refused
+// Seen in: the error message
 pub const RULES_MAX: i64 = 200;
 /// Most characters of what a rule is about.
 pub const VALUE_CHARACTERS_MAX: usize = 255;

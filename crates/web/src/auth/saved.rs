@@ -9,6 +9,9 @@ use rusqlite::params;
 use trunkline_store::filter::{FILTER_OCTETS_MAX, Filter};
 
 /// Filters of one user, and filters for everybody; more are refused.
+// Limit: saved filters of one user
+// Beyond: a further filter is refused
+// Seen in: the error message
 pub const FILTERS_PER_OWNER_MAX: i64 = 200;
 /// Most characters of a filter's name.
 pub const FILTER_NAME_CHARACTERS_MAX: usize = 64;

@@ -20,6 +20,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Sessions of one user; the one that was not used for longest ends for a new one.
+// Limit: sessions of one user
+// Beyond: the session unused longest ends
+// Seen in: the user's list of sessions
 pub const SESSIONS_PER_USER_MAX: i64 = 20;
 /// Addresses of a user that are remembered as familiar.
 pub const FAMILIAR_ADDRESSES_MAX: i64 = 8;

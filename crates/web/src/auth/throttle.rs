@@ -21,10 +21,16 @@ pub const SITE_ATTEMPTS_FREE: u32 = 100;
 /// Failed attempts for one name before waits begin.
 pub const ACCOUNT_ATTEMPTS_FREE: u32 = 5;
 /// The longest wait, seconds.
+// Limit: wait after failed sign-ins
+// Beyond: the wait does not grow further
+// Seen in: `trunkline_web_held_off_sign_ins_total`
 pub const WAIT_MAX_S: u64 = 900;
 /// After so many seconds one failure is forgiven.
 pub const FORGIVEN_AFTER_S: i64 = 300;
 /// Addresses that are remembered. Beyond, the one with the fewest failures is forgotten, and counted.
+// Limit: addresses with failed sign-ins remembered
+// Beyond: the one with the fewest failures is forgotten
+// Seen in: `trunkline_web_forgotten_addresses_total`
 pub const ADDRESSES_MAX: usize = 4096;
 /// Names that do not exist share so many places; names that do have their own.
 pub const UNKNOWN_NAMES_MAX: usize = 4096;

@@ -12,6 +12,9 @@ use rusqlite::{OptionalExtension as _, Row, params};
 /// What every token begins with, so that people and scanners of leaked secrets know one.
 pub const TOKEN_PREFIX: &str = "tl_";
 /// Tokens of one user; more are refused.
+// Limit: tokens of one user
+// Beyond: a further token is refused
+// Seen in: the error message
 pub const TOKENS_PER_USER_MAX: i64 = 50;
 /// Most characters of a token's name.
 pub const TOKEN_NAME_CHARACTERS_MAX: usize = 64;

@@ -7,6 +7,9 @@ use super::role::Role;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 /// Most users.
+// Limit: users
+// Beyond: a further user is refused
+// Seen in: the error message
 pub const USERS_MAX: i64 = 4000;
 /// Most characters of a name.
 pub const NAME_CHARACTERS_MAX: usize = 64;

@@ -15,6 +15,9 @@ use trunkline_store::{Query, json};
 use utoipa::ToSchema;
 
 /// Calls that are up that are watched; of more, the newest.
+// Limit: active calls watched by the page Now
+// Beyond: older calls are not watched
+// Seen in: the number of active calls beside the list
 pub const UP_WATCHED_MAX: usize = 500;
 /// Calls that are looked up a second.
 pub const LOOKED_UP_MAX: usize = 50;

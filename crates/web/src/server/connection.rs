@@ -28,17 +28,29 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 /// Connections at a time; one more is closed at once and counted.
+// Limit: connections at once
+// Beyond: a further connection is closed
+// Seen in: `trunkline_web_connections_overflow_total`
 pub const CONNECTIONS_MAX: usize = 1024;
 /// Connections at a time of one address (of an IPv6 /64); proxies that are trusted may have [`CONNECTIONS_MAX`].
+// Limit: connections of one address (IPv6: of one /64)
+// Beyond: a further connection is closed
+// Seen in: `trunkline_web_connections_overflow_total`
 pub const CONNECTIONS_PER_ADDRESS_MAX: usize = 256;
 /// How long the head of a request may take, from the moment that the connection is ready for it: who sends an octet a
 /// second is dropped, and so is who keeps a connection and asks nothing.
 pub const HEADER_TIME: Duration = Duration::from_secs(20);
 /// Octets of the head of a request.
+// Limit: size of a request's head
+// Beyond: the request is refused
+// Seen in: the HTTP status
 pub const HEADER_OCTETS_MAX: usize = 32 * 1024;
 /// Header fields of a request.
 pub const HEADER_FIELDS_MAX: usize = 64;
 /// Requests at a time over one connection of HTTP/2.
+// Limit: requests at once over one HTTP/2 connection
+// Beyond: further requests wait
+// Seen in: the client waits
 pub const STREAMS_MAX: u32 = 64;
 /// How often a client of HTTP/2 has to show that it is there.
 const ALIVE_EVERY: Duration = Duration::from_secs(30);

@@ -18,6 +18,9 @@ use tokio::time::{sleep, sleep_until};
 /// Octets of an answer that are handed on at a time: so much stays of a stream that ended until its connection does.
 pub const PIECE_OCTETS: usize = 16 * 1024;
 /// Requests that a client may take back in a minute before they are answered; one more ends the connection.
+// Limit: requests that a client cancels per minute
+// Beyond: the connection is ended
+// Seen in: `trunkline_web_reset_floods_total`
 pub const RESETS_PER_MINUTE_MAX: usize = 600;
 const MINUTE: Duration = Duration::from_secs(60);
 

@@ -11,6 +11,9 @@ pub mod flag {
 }
 
 /// Groups within groups that are followed where nothing but the dictionary says what is one; deeper ones are octets.
+// Limit: groups within groups of a Diameter message that no dictionary knows
+// Beyond: deeper groups are shown as octets
+// Seen in: the message as it is shown
 pub const NESTING_MAX: usize = 8;
 
 /// One AVP, its length checked against what it lies in.

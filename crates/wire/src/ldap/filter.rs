@@ -4,6 +4,9 @@ use crate::cdr::ber::{Backward, CONTEXT, UNIVERSAL, universal};
 use core::fmt;
 
 /// How deep filters may lie in filters when their text is read.
+// Limit: filters within filters of an LDAP setting
+// Beyond: the filter is refused
+// Seen in: the error message
 pub const FILTER_DEPTH_MAX: usize = 16;
 
 /// A test of an entry. Values are octets as they are: nothing in them is read as a filter.

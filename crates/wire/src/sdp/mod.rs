@@ -20,10 +20,19 @@ pub use outline::Outline;
 pub use parse::parse;
 
 /// Media descriptions of one session that are kept; what follows is passed over and named.
+// Limit: media descriptions of one SDP body
+// Beyond: further ones are left out, and the description is marked odd
+// Seen in: a remark in the call's ladder
 pub const MEDIA_MAX: usize = 32;
 /// Formats of one media description that are kept.
+// Limit: formats of one media description
+// Beyond: further ones are left out, and the description is marked odd
+// Seen in: a remark in the call's ladder
 pub const FORMATS_MAX: usize = 64;
 /// Candidates of one media description that are kept.
+// Limit: ICE candidates of one media description
+// Beyond: further ones are left out, and the description is marked odd
+// Seen in: a remark in the call's ladder
 pub const CANDIDATES_MAX: usize = 64;
 /// Synchronisation sources of one media description that are kept.
 pub const SSRCS_MAX: usize = 32;

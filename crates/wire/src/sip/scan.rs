@@ -7,6 +7,9 @@ use crate::swar;
 
 /// Octets of a message in which header fields are located. What lies behind is passed over with
 /// [`Oddity::HeaderBeyondReach`]; the longest message that a UDP datagram holds lies within.
+// Limit: part of a SIP message in which header fields are found
+// Beyond: later header fields are passed over, and the message counts as odd
+// Seen in: `trunkline_calls_sip_odd_total`
 pub const REACH_OCTETS_MAX: usize = u16::MAX as usize;
 
 /// Where a trimmed value lies: start and length.

@@ -5,6 +5,9 @@ use super::{Layer, Pdu, Problem, SnmpError, V3};
 use core::fmt;
 
 /// Octets of a message: more do not fit into a datagram.
+// Limit: length of one SNMP message
+// Beyond: the message is not understood
+// Seen in: `trunkline_graph_malformed_datagrams_total`
 pub const MESSAGE_OCTETS_MAX: usize = 65_535;
 
 /// Versions whose messages carry a community.

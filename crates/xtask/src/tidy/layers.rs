@@ -4,6 +4,8 @@ use super::Finding;
 use crate::repository::Text;
 use toml::{Table, Value};
 
+/// The document with a row for each crate.
+const PICTURE: &str = "ARCHITECTURE.md";
 /// Octets in, values out.
 const PURE: &[&str] = &["wire", "audio"];
 /// The only crates that touch kernel, disk or database.
@@ -56,6 +58,25 @@ pub fn check(texts: &[Text], findings: &mut Vec<Finding>) {
             Err(error) => findings.push(Finding::new(&text.path, 0, error.to_string())),
         }
         check_root(folder, texts, findings);
+    }
+    check_picture(texts, findings);
+}
+
+/// The table of crates has a row for each crate, and for no other.
+fn check_picture(texts: &[Text], findings: &mut Vec<Finding>) {
+    let Some(picture) = texts.iter().find(|t| t.path == PICTURE) else { return };
+    let folders = texts.iter().filter_map(|t| super::crate_of(&t.path)).filter(|(_, file)| *file == "Cargo.toml");
+    let crates: Vec<&str> = folders.map(|(folder, _)| folder).collect();
+    let rows = super::lines(picture).filter_map(|(number, line)| {
+        let (name, _) = line.strip_prefix("| `")?.split_once("` | ")?;
+        Some((number, name))
+    });
+    let rows: Vec<(usize, &str)> = rows.collect();
+    for name in crates.iter().filter(|name| !rows.iter().any(|(_, row)| row == *name)) {
+        findings.push(Finding::new(PICTURE, 0, format!("the table of crates has no row for '{name}'")));
+    }
+    for (number, name) in rows.iter().filter(|(_, row)| !crates.contains(row)) {
+        findings.push(Finding::new(PICTURE, *number, format!("there is no crate '{name}'")));
     }
 }
 
@@ -153,6 +174,23 @@ mod tests {
         assert!(findings("calls", "[dev-dependencies]\ntrunkline-sim.workspace = true").is_empty());
         assert!(findings("wire", "[dev-dependencies]\ntrunkline-features.workspace = true").is_empty());
         assert_eq!(findings("calls", "[dependencies]\ntrunkline-sim.workspace = true").len(), 1);
+    }
+
+    #[test]
+    fn the_picture_has_a_row_for_each_crate() {
+        let text = |path: &str, text: &str| Text { path: path.to_owned(), text: text.to_owned() };
+        let picture = text(PICTURE, "| crate | what |\n|---|---|\n| `wire` | protocols |\n| `gone` | nothing |\n");
+        let texts = [picture, text("crates/wire/Cargo.toml", ""), text("crates/audio/Cargo.toml", "")];
+        let mut found = Vec::new();
+        check_picture(&texts, &mut found);
+        let found: Vec<_> = found.iter().map(Finding::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                "ARCHITECTURE.md: the table of crates has no row for 'audio'",
+                "ARCHITECTURE.md:4: there is no crate 'gone'"
+            ]
+        );
     }
 
     #[test]

@@ -8,6 +8,22 @@ use std::collections::BTreeMap;
 const MADE: &[&str] =
     &["docs/accuracy.md", "bench/cache.md", "bench/results.md", "bench/live.md", "bench/log.md", "bench/find.md"];
 
+/// The manual, and the page that lists its pages.
+const MANUAL: &str = "docs/manual/";
+const CONTENTS: &str = "docs/manual/README.md";
+
+/// Checks that the manual's table of contents lists each page.
+pub fn check_contents(texts: &[Text], findings: &mut Vec<Finding>) {
+    let Some(contents) = texts.iter().find(|t| t.path == CONTENTS) else { return };
+    let listed: Vec<&str> = contents.text.lines().flat_map(targets).collect();
+    for page in texts.iter().filter(|t| t.path != CONTENTS) {
+        let name = page.path.strip_prefix(MANUAL).filter(|name| name.ends_with(".md"));
+        if name.is_some_and(|name| !listed.contains(&name)) {
+            findings.push(Finding::new(&page.path, 0, format!("{CONTENTS} does not list this page")));
+        }
+    }
+}
+
 /// Checks the relative links of a Markdown file against the files of the repository.
 pub fn check(text: &Text, paths: &[String], findings: &mut Vec<Finding>) {
     if !text.path.ends_with(".md") {
@@ -101,6 +117,16 @@ mod tests {
         };
         assert_eq!(count("[a](a.md) [r](../README.md#top) [d](../docs/) [w](https://example.org/x)"), 0);
         assert_eq!(count("[a](c.md)"), 1);
+    }
+
+    #[test]
+    fn a_page_that_the_contents_do_not_list_is_found() {
+        let text = |path: &str, text: &str| Text { path: path.to_owned(), text: text.to_owned() };
+        let texts =
+            [text(CONTENTS, "- [A](a.md), [C](c.md)\n"), text("docs/manual/a.md", ""), text("docs/manual/b.md", "")];
+        let mut findings = Vec::new();
+        check_contents(&texts, &mut findings);
+        assert_eq!(findings.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["docs/manual/b.md"]);
     }
 
     #[test]

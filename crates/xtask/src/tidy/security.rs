@@ -1,18 +1,16 @@
 //! SECURITY.md says where unsafe code is and which parsers are fuzzed: both lists are made from the source.
 
-use super::{Finding, crate_of, product_lines};
+use super::{BEGIN, Finding, crate_of, product_lines, with_made};
 use crate::repository::{Repository, Text};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 const FILE: &str = "SECURITY.md";
-const BEGIN: &str = "<!-- Made by `cargo xtask tidy --fix` from the source: do not edit. -->\n";
-const END: &str = "<!-- end -->\n";
 
 /// Checks the lists.
 pub fn check(paths: &[String], texts: &[Text], findings: &mut Vec<Finding>) {
     let Some(file) = texts.iter().find(|t| t.path == FILE) else { return };
-    match made(&file.text, paths, texts) {
+    match with_made(&file.text, &lists(paths, texts)) {
         None => findings.push(Finding::new(FILE, 0, format!("the lines \"{}\" are not there", BEGIN.trim_end()))),
         Some(text) if text != file.text => {
             let what = "the lists of unsafe code and of fuzz targets are not those of the source";
@@ -28,15 +26,8 @@ pub fn check(paths: &[String], texts: &[Text], findings: &mut Vec<Finding>) {
 /// The file cannot be written.
 pub fn fix(repository: &Repository, paths: &[String], texts: &[Text]) -> Result<(), String> {
     let Some(file) = texts.iter().find(|t| t.path == FILE) else { return Ok(()) };
-    let Some(text) = made(&file.text, paths, texts) else { return Ok(()) };
+    let Some(text) = with_made(&file.text, &lists(paths, texts)) else { return Ok(()) };
     std::fs::write(repository.path(FILE), text).map_err(|e| format!("{FILE}: {e}"))
-}
-
-/// The file as it should be; none if the place of the lists is not marked.
-fn made(file: &str, paths: &[String], texts: &[Text]) -> Option<String> {
-    let (before, rest) = file.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}{}{END}{after}", lists(paths, texts)))
 }
 
 fn lists(paths: &[String], texts: &[Text]) -> String {
@@ -85,6 +76,7 @@ fn has_unsafe(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tidy::END;
 
     #[test]
     fn the_lists_are_made_of_the_source() {
@@ -93,11 +85,11 @@ mod tests {
         let texts = [text("crates/net/src/a.rs", code), text("crates/wire/src/b.rs", "let a = \"unsafe\";\n")];
         let paths = ["fuzz/fuzz_targets/a.rs".to_owned(), "fuzz/fuzz_targets/b.rs".to_owned()];
         let file = format!("one\n{BEGIN}old\n{END}two\n");
-        let made = made(&file, &paths, &texts).unwrap();
+        let made = with_made(&file, &lists(&paths, &texts)).unwrap();
         assert!(made.contains("| `net` | 2 | `a.rs` 2 |") && !made.contains("wire"), "{made}");
         assert!(
             made.contains("2 fuzz targets:\n\n`a`, `b`.\n") && made.starts_with("one\n") && made.ends_with("two\n")
         );
-        assert_eq!(super::made("no mark", &paths, &texts), None);
+        assert_eq!(with_made("no mark", ""), None);
     }
 }

@@ -12,6 +12,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Most that one answer lists.
+// Limit: alerts listed in one answer
+// Beyond: further ones are not listed
+// Seen in: the number beside the list
 pub const LISTED_MAX: usize = 500;
 /// Rules that a summary names.
 const RULES_NAMED_MAX: usize = 20;

@@ -17,6 +17,9 @@ use trunkline_kit::forgotten::Forgotten;
 /// How long it may take until an order is on disk.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest silence.
+// Limit: length of a silence
+// Beyond: the silence is refused
+// Seen in: the error message
 const SILENCE_S_MAX: i64 = 366 * 86_400;
 /// Characters of a name and a reason.
 const TEXT_CHARS_MAX: usize = 1_000;

@@ -6,6 +6,9 @@ use trunkline_wire::Endpoint;
 use trunkline_wire::gtpp::{Header, Version, element, message_type};
 
 /// Requests whose answers wait, for the disk or to be sent; one more is dropped, and its sender repeats it.
+// Limit: record transfers whose answers wait
+// Beyond: a further one is dropped, and its sender repeats it
+// Seen in: `trunkline_charge_gateway_dropped_total`
 pub const WAITING_MAX: usize = 65_536;
 /// Requests that one message answers.
 pub const RESPONDED_MAX: usize = 256;

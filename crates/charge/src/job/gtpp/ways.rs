@@ -7,6 +7,9 @@ use core::time::Duration;
 use std::collections::HashMap;
 
 /// Gateways whose way is known; one more is not asked for anything.
+// Limit: gateways that the node can ask by GTP'
+// Beyond: a gateway that was silent for long gives way, else a further one is not asked
+// Seen in: `trunkline_charge_gtpp_unreached_total`
 const WAYS_MAX: usize = 100_000;
 /// One that has said nothing for so long is forgotten when there is no room: its sessions would have come again.
 const AGE: Duration = Duration::from_secs(3600);

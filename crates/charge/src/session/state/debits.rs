@@ -11,6 +11,9 @@ use hashbrown::HashMap;
 use std::collections::BTreeMap;
 
 /// Sessions of which it is known what they were debited; with one more the oldest is forgotten, and counted.
+// Limit: ended sessions that can still be refunded
+// Beyond: the oldest is forgotten
+// Seen in: `trunkline_charge_debits_forgotten_total`
 pub const DEBITS_MAX: usize = 200_000;
 
 /// What a session was debited.

@@ -7,6 +7,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Keys that are remembered; with so many that are still to be remembered an order with another one is refused.
+// Limit: keys of orders remembered
+// Beyond: an order with another key is refused
+// Seen in: the error message
 pub const ORDERS_MAX: usize = 1_000_000;
 
 /// An order that was done.

@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// Request numbers of a session that are told apart, the newest and those before it.
 pub const NUMBERS_MAX: u32 = 64;
 /// Services of a session: what has no place is granted nothing, and its meter begins anew with each report.
+// Limit: services of one session
+// Beyond: a further service is granted nothing (5012)
+// Seen in: the answer to the client
 pub const SESSION_SERVICES_MAX: usize = 256;
 /// Clients with places that are shared by their sessions; sessions of more have their own.
 const ACCESSES_MAX: usize = 10_000;

@@ -4,6 +4,9 @@ use super::Number;
 use std::borrow::Cow;
 
 /// Labels of one metric; a line with more is not understood.
+// Limit: labels of one metric on a fetched page
+// Beyond: the line counts as malformed
+// Seen in: the device's page
 pub const LABELS_MAX: usize = 64;
 
 /// What is counted or measured.

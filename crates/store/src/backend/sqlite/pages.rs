@@ -103,6 +103,9 @@ pub fn count_events(store: &Sqlite, search: &Search) -> Result<Counts, StoreErro
 }
 
 /// Most methods that are counted apart: those that a peer invents must not fill the memory.
+// Limit: methods of transactions outside of calls counted separately
+// Beyond: further methods are not counted separately
+// Seen in: not counted
 const METHODS_MAX: usize = 256;
 
 fn add(counts: &mut Counts, code: u16) {

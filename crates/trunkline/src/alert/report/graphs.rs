@@ -13,6 +13,9 @@ use trunkline_rrd::{Fault, Question, RrdFile, Series};
 /// Columns of a picture: what a mail has room for.
 const WIDTH: u32 = 520;
 /// Graphs of which a table looks at the figures; those beyond are counted.
+// Limit: graphs of which one table of a report reads the figures
+// Beyond: further graphs are counted
+// Seen in: the report
 const TABLE_GRAPHS_MAX: usize = 2_000;
 
 /// Pictures of the first graphs of a choice, by rrdtool, with the report's clocks.

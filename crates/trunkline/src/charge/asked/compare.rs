@@ -14,8 +14,14 @@ use trunkline_web::sources::{
 };
 
 /// Calls, and lines, that the web compares at once: some 400 MB, beside whatever else this program does.
+// Limit: calls, or lines, of one reconciliation in the web
+// Beyond: the reconciliation is refused
+// Seen in: the error message
 pub const ITEMS_MAX: usize = 1_000_000;
 /// Accounts and subscribers of a ledger of which the web asks who pays, together: some 600 MB at most.
+// Limit: accounts and subscribers read for one reconciliation in the web
+// Beyond: the reconciliation is refused
+// Seen in: the error message
 pub const PAYERS_MAX: usize = 2_000_000;
 
 /// What a step is called in the API.

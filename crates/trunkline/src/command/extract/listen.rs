@@ -18,6 +18,9 @@ use trunkline_kit::exit::Exit;
 use trunkline_record::job::Found;
 
 /// Clients that are served at once; further ones are turned away.
+// Limit: clients of `trunkline extract --listen`
+// Beyond: a further client is rejected
+// Seen in: a line on the terminal
 pub const CLIENTS_MAX: usize = 16;
 /// How long a client may take nothing before it is given up.
 const PATIENCE: Duration = Duration::from_secs(60);

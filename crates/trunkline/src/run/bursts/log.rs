@@ -10,8 +10,14 @@ use trunkline_store::json::Object;
 use trunkline_store::time::Day;
 
 /// Octets of one day's file. What would go beyond is counted and not written.
+// Limit: size of one day's file of microbursts
+// Beyond: further bursts are not written
+// Seen in: `trunkline_capture_microbursts_unwritten_total`
 pub const DAY_OCTETS_MAX: u64 = 64 << 20;
 /// Days whose files are kept.
+// Limit: days of microbursts kept
+// Beyond: the oldest day is removed
+// Seen in: the file is gone
 pub const DAYS_MAX: usize = 90;
 /// The folder below a data folder.
 const FOLDER: &str = "packets/bursts";

@@ -7,8 +7,14 @@ use trunkline_kit::config::Objection;
 /// The longest name of an interface: `IFNAMSIZ` of netdevice(7) without its end.
 const INTERFACE_NAME_MAX: usize = 15;
 /// Interfaces that one program listens on.
+// Limit: interfaces of one capture
+// Beyond: the configuration is refused
+// Seen in: the error message
 pub const INTERFACES_MAX: usize = 64;
 /// Caches that the web looks at besides that of the run.
+// Limit: caches in `web.caches`
+// Beyond: the configuration is refused
+// Seen in: the error message
 pub const CACHES_MAX: usize = 16;
 
 /// All that is wrong; what needs the machine to be asked (does the interface exist?) is not looked at.

@@ -19,6 +19,9 @@ use trunkline_kit::Id;
 use trunkline_kit::{place, sealed};
 
 /// Calls joined in mid-call that a checkpoint names; further ones are not recovered, and counted.
+// Limit: calls joined in mid-call that a checkpoint names
+// Beyond: further ones are not continued
+// Seen in: `trunkline_recovery_overflow_total`
 pub const JOINED_MAX: usize = 10_000;
 /// Octets of a file: one that has more is none of ours.
 const OCTETS_MAX: u64 = 1 << 20;

@@ -14,6 +14,9 @@ use trunkline_kit::Id;
 use trunkline_store::row::{CallState, Rows, Stream, StreamInterval};
 
 /// Rows that wait here; beyond them the oldest go on as they are, and are counted.
+// Limit: rows that wait until it is known whether they belong to a continued call
+// Beyond: the oldest are written as they are
+// Seen in: `trunkline_recovery_overflow_total`
 const HELD_MAX: usize = 100_000;
 /// A stream of a call that goes on begins so soon after the start, milliseconds: packets come each 20 ms.
 const EARLY_MS: i64 = 10_000;

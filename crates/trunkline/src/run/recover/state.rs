@@ -9,6 +9,9 @@ use trunkline_kit::metrics::Sample;
 use trunkline_store::row::{Call, CallState, Stream};
 
 /// Calls that are followed over a start; further ones have a row for each half, and are counted.
+// Limit: calls continued over a restart
+// Beyond: further calls have one row for each half
+// Seen in: `trunkline_recovery_overflow_total`
 pub const FOLLOWED_MAX: usize = 100_000;
 /// Media of recovered calls that is known again.
 const MEDIA_MAX: usize = 200_000;

@@ -12,6 +12,9 @@ use trunkline_store::journal::{self, FRAME_OCTETS, Frame, HEAD_OCTETS};
 use trunkline_store::row::Rows;
 
 /// Octets of the file. Beyond, rows wait in memory.
+// Limit: rows waiting for the store on disk
+// Beyond: further rows wait in memory
+// Seen in: `trunkline_store_journal_failures_total`
 pub const JOURNAL_OCTETS_MAX: u64 = 1 << 30;
 /// Octets that are reserved on the disk: about 20,000 calls.
 pub const RESERVE_OCTETS: u64 = 16 << 20;

@@ -21,6 +21,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Rows that are listed, the first in order of time; sums hold all.
+// Limit: rows listed of one reconciliation in the web
+// Beyond: further rows are only in the sums
+// Seen in: the list says that it is cut
 pub const LISTED_MAX: usize = 200_000;
 /// Octets of one row, written.
 const OCTETS_MAX: u64 = 64 * 1024;

@@ -14,8 +14,14 @@ use framing::{More, Step};
 
 /// Octets of one message that are kept while the rest of it is waited for. A longer one is given as cut, counted in
 /// [`Counts::overlong`], and its rest passed over.
+// Limit: length of one SIP message over TCP, TLS, SCTP or WebSocket
+// Beyond: the message is cut
+// Seen in: `trunkline_calls_sip_overlong_overflow_total`
 pub const MESSAGE_OCTETS_MAX: usize = 256 * 1024;
 /// Octets of a start line that may come in pieces; a longer beginning without a line end is junk.
+// Limit: length of a SIP start line that comes in pieces
+// Beyond: the octets belong to no message
+// Seen in: `trunkline_calls_sip_stream_junk_octets_total`
 pub const START_LINE_OCTETS_MAX: usize = 8 * 1024;
 /// Octets of an HTTP handshake that are waited for.
 pub const HANDSHAKE_OCTETS_MAX: usize = 16 * 1024;
