@@ -131,8 +131,10 @@ pub fn ledger(call: &mut Call, case: &Case<'_>, losses: &Losses) -> Tap {
     let mut drops = drops(call, case, losses);
     let dropped = drops.iter().map(|d| d.packets).sum();
     let mut sums = Sums::default();
+    // Where the tap may have been blind it is not known that nothing was sent.
+    let answer_ns = call.answer_ns.filter(|_| blind.all.is_empty());
     for (stream, evidence) in call.streams.iter_mut().zip(case.evidence) {
-        held::leave_out(stream, evidence, &case.facts.changes);
+        held::leave_out(stream, evidence, &case.facts.changes, answer_ns);
         sums.add(stream, evidence, &blind, &mut drops);
     }
     let tap = match talk(call) {

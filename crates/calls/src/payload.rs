@@ -74,6 +74,17 @@ impl PayloadMap {
         }
     }
 
+    /// This map, with all that an earlier one says if it alone knows one of these types: what came was that.
+    pub fn keeping(self: Arc<Self>, earlier: &PayloadMap, came: &[u8]) -> Arc<PayloadMap> {
+        let is_lost = |payload_type: &u8| self.get(*payload_type).is_none() && earlier.get(*payload_type).is_some();
+        if !came.iter().any(is_lost) {
+            return self;
+        }
+        let mut all = PayloadMap::clone(&self);
+        all.add(earlier);
+        Arc::new(all)
+    }
+
     /// Those of our `types` (a bit each) that stand for a codec which is among `theirs` by the other map, whatever its
     /// number there (RFC 3264 section 6.1). What no map knows is the same if it has the same number.
     pub fn in_common(&self, types: u128, other: &PayloadMap, theirs: u128) -> u128 {
@@ -172,6 +183,19 @@ mod tests {
         video.map(96, "x-something", 90000);
         map.add(&video);
         assert_eq!((map.name(111), map.get(96).unwrap().media), ("opus".into(), Media::Video));
+    }
+
+    #[test]
+    fn what_came_keeps_its_meaning_where_a_later_map_knows_nothing_of_it() {
+        let map = |types: &[(u8, &str)]| {
+            let mut map = PayloadMap::new(Media::Audio);
+            types.iter().for_each(|(payload_type, name)| map.map(*payload_type, name, 48000));
+            Arc::new(map)
+        };
+        let (earlier, later) = (map(&[(107, "opus"), (96, "L16")]), map(&[(111, "opus"), (96, "speex")]));
+        let both = Arc::clone(&later).keeping(&earlier, &[107, 96]);
+        assert_eq!([107, 96, 111].map(|t| both.name(t)), ["opus", "speex", "opus"]);
+        assert!(Arc::ptr_eq(&later, &Arc::clone(&later).keeping(&earlier, &[96, 0, 120])));
     }
 
     #[test]

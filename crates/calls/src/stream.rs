@@ -268,7 +268,7 @@ impl Analyzer {
             return;
         }
         self.pace.announce(payloads.packet_ms());
-        self.payloads = payloads;
+        self.payloads = payloads.keeping(&self.payloads, &self.types[..usize::from(self.types_seen)]);
         self.payload_type = NO_TYPE;
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use trunkline_kit::Id;
-use trunkline_store::checked::Facts;
+use trunkline_store::checked::{Facts, is_repeated};
 use trunkline_store::json::STATES;
 use trunkline_store::row::{Call, Ladder, Loss, Registration, Rows, Stream};
 
@@ -50,6 +50,8 @@ pub struct Selection {
     pub kinds: BTreeMap<String, (u64, Call)>,
     /// What could be checked of the calls without a verdict.
     pub checks: Checks,
+    /// Streams whose packets were captured more than once, of whatever call or none.
+    pub repeated: u64,
     /// The lowest score, and whose it is.
     pub worst: Option<(f32, Id)>,
     /// Registrations, and those that failed.
@@ -79,6 +81,8 @@ pub struct Checks {
     pub reported: u64,
     /// Media is encrypted.
     pub encrypted: u64,
+    /// RTP was captured more than once.
+    pub repeated: u64,
     /// The capture does not hold all of the call; answered or not.
     pub incomplete: u64,
     /// SIP messages were cut; answered or not.
@@ -95,6 +99,7 @@ impl Checks {
             self.one_way += u64::from(facts.is_any_heard() && !facts.is_two_way());
             self.reported += u64::from(facts.is_reported);
             self.encrypted += u64::from(facts.is_encrypted);
+            self.repeated += u64::from(facts.is_repeated);
         }
     }
 }
@@ -104,6 +109,8 @@ impl Selection {
     pub fn take(&mut self, rows: &Rows) {
         rows.calls.iter().for_each(|call| self.call(call));
         rows.registrations.iter().for_each(|registration| self.registration(registration));
+        let of_calls = rows.calls.iter().flat_map(|call| &call.streams);
+        self.repeated += of_calls.chain(&rows.streams).filter(|stream| is_repeated(stream)).count() as u64;
         for stream in &rows.streams {
             self.orphans += 1;
             keep(&mut self.orphan_list, ORPHANS_IN_JSON_MAX, stream);

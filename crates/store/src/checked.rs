@@ -13,6 +13,10 @@ const SILENT_MIN_NS: i64 = 5_000_000_000;
 /// The other side goes on if it sent this near to the end, nanoseconds.
 const GOES_ON_NS: i64 = 3_000_000_000;
 
+/// A stream of which fewer packets, or a smaller part, came again was captured once.
+const AGAIN_MIN: u64 = 25;
+const AGAIN_SHARE_MIN: u64 = 10;
+
 /// How a note in the ledger of a call begins that says what the capture's clock did during the call.
 pub const CLOCK: &str = "the clock of the capture";
 
@@ -30,6 +34,8 @@ pub struct Facts {
     pub is_reported: bool,
     /// Media is encrypted.
     pub is_encrypted: bool,
+    /// RTP was captured more than once.
+    pub is_repeated: bool,
     /// There are streams, and none has a score.
     pub is_unscored: bool,
     /// The capture lost nothing of the call, as far as it can be told.
@@ -52,6 +58,7 @@ impl Facts {
             heard: [Direction::Caller, Direction::Callee, Direction::Unknown].map(sent_by),
             is_reported: call.streams.iter().any(|s| s.rtcp.receiver_reports > 0),
             is_encrypted: call.streams.iter().any(|s| s.encrypted),
+            is_repeated: call.streams.iter().any(is_repeated),
             is_unscored: call.mos.is_none() && !call.streams.is_empty(),
             is_complete: call.capture.complete,
             cut: call.ladder.messages.iter().filter(|m| m.flags & Message::CUT != 0).count() as u64,
@@ -68,6 +75,19 @@ impl Facts {
     pub fn is_any_heard(&self) -> bool {
         self.heard.contains(&true)
     }
+}
+
+/// Whether the packets of a stream, or a tenth of them, are there more than once: a mirror of several ports, or captures
+/// of several places. Each number counts where any of them has it, so that nothing is missing that was lost between.
+pub fn is_repeated(stream: &Stream) -> bool {
+    let (distinct, again) = again(stream);
+    distinct > 0 && again >= AGAIN_MIN && again * AGAIN_SHARE_MIN >= distinct
+}
+
+/// The numbers of a stream that came, and packets beyond one of each.
+fn again(stream: &Stream) -> (u64, u64) {
+    let distinct = stream.expected.saturating_sub(stream.missing);
+    (distinct, stream.packets.saturating_sub(distinct))
 }
 
 /// What was checked, what could not be, and why a verdict is not certain: phrases.
@@ -158,6 +178,15 @@ fn media(call: &Call, facts: &Facts, told: &mut Checked) {
     } else {
         told.not_checked.push("what arrived behind the tap: no RTCP was seen".to_owned());
     }
+    if facts.is_repeated {
+        let all = call.streams.iter().filter(|stream| is_repeated(stream)).map(again);
+        let (distinct, again) = all.fold((0, 0), |(all, more), (distinct, again)| (all + distinct, more + again));
+        told.not_checked.push(format!(
+            "loss between the places of capture: {} of RTP came {} more",
+            of(distinct, "packet"),
+            of(again, "time")
+        ));
+    }
     if facts.is_encrypted {
         told.not_checked.push("what was said: the media is encrypted".to_owned());
     }
@@ -244,6 +273,21 @@ mod tests {
         let capture = CaptureLedger { complete: true, ..CaptureLedger::default() };
         let ladder = Ladder { messages: vec![Message::default(); 6], ..Ladder::default() };
         Call { state: CallState::Completed, streams, capture, ladder, mos: Some(4.4), ..Call::default() }
+    }
+
+    #[test]
+    fn what_was_captured_more_than_once_hides_losses() {
+        let twice = |direction, again| Stream { packets: 200 + again, ..stream(direction, "PCMA") };
+        for (again, expected) in [(24, false), (25, true), (160, true), (400, true)] {
+            let both = call(vec![twice(Direction::Caller, again), twice(Direction::Callee, 0)]);
+            let told = checked(&both);
+            let text = format!("loss between the places of capture: 200 packets of RTP came {again} times more");
+            assert_eq!(told.not_checked.contains(&text), expected, "{:?}", told.not_checked);
+        }
+        // A few copies of many packets; what is missing is no copy.
+        let few = Stream { packets: 2_150, expected: 2_000, ..Stream::default() };
+        let lossy = Stream { packets: 150, expected: 200, missing: 50, ..Stream::default() };
+        assert!(!is_repeated(&few) && !is_repeated(&lossy) && !is_repeated(&Stream::default()));
     }
 
     #[test]

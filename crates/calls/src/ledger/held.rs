@@ -99,16 +99,19 @@ fn counts_on(gap: &Gap) -> bool {
     gap.to_ns.saturating_sub(gap.from_ns) >= HELD_MIN_NS && gap.step_ns() <= STEP_NS_MAX
 }
 
-/// Takes such numbers out of what is expected and missing of a stream.
-pub fn leave_out(stream: &mut Stream, evidence: &Evidence, changes: &[Change]) {
+/// Takes such numbers out of what is expected and missing of a stream; and those that go by until the answer at
+/// `answer_ns`, if that is given: gateways let who called through when somebody answers.
+pub fn leave_out(stream: &mut Stream, evidence: &Evidence, changes: &[Change], answer_ns: Option<i64>) {
     let party = match stream.direction {
         Direction::Caller => 0,
         Direction::Callee => 1,
         Direction::Unknown => return,
     };
-    if stream.missing == 0 || changes.len() < 2 || stream.codec == FAX {
+    if stream.missing == 0 || stream.codec == FAX {
         return;
     }
+    let changes = if changes.len() < 2 { &[] } else { changes };
+    let waits = |gap: &Gap| counts_on(gap) && answer_ns.is_some_and(|at_ns| gap.to_ns <= at_ns.saturating_add(NEAR_NS));
     let spans = spans(changes, party);
     // Who holds the other one need not send, and may count on as well.
     let mut holds = self::spans(changes, 1 - party);
@@ -119,6 +122,7 @@ pub fn leave_out(stream: &mut Stream, evidence: &Evidence, changes: &[Change]) {
     let held = |gap: &&Gap| {
         let goes_by = gap.missing >= NEAR_NUMBERS_MAX && fills_any(gap, &spans);
         goes_by
+            || waits(gap)
             || spans.iter().any(|span| is_within(gap, *span))
             || (counts_on(gap) || gap.missing >= NEAR_NUMBERS_MAX) && fills_any(gap, &holds)
     };
@@ -194,7 +198,7 @@ mod tests {
             for gap in &gaps {
                 stream.loss_runs[gap.missing.min(10) as usize - 1] += 1;
             }
-            leave_out(&mut stream, &Evidence { gaps, ..Evidence::default() }, &held);
+            leave_out(&mut stream, &Evidence { gaps, ..Evidence::default() }, &held, None);
             (stream.expected, stream.missing, stream.lost, stream.loss_runs[2], stream.loss_runs[9])
         };
         assert_eq!(stream(&[(45, 95, 250), (30, 31, 3)]), (750, 3, 3, 1, 0));
@@ -205,12 +209,28 @@ mod tests {
             let missing = missing.into();
             let mut stream = Stream { direction: Direction::Caller, expected: 1000, missing, ..Stream::default() };
             stream.loss_runs[9] = 1;
-            leave_out(&mut stream, &Evidence { gaps, ..Evidence::default() }, &long);
+            leave_out(&mut stream, &Evidence { gaps, ..Evidence::default() }, &long, None);
             assert_eq!((stream.missing, stream.expected), (left, 1000 - missing + left));
         }
         // It began well before, or went on well after.
         assert_eq!(stream(&[(30, 90, 300)]), (1000, 300, 300, 0, 1));
         assert_eq!(stream(&[(50, 120, 350)]), (1000, 350, 350, 0, 1));
+    }
+
+    #[test]
+    fn numbers_that_go_by_until_the_answer_are_not_missing() {
+        let agreed = changes(&[(1, true, true, false)]);
+        // Answered at 30 s; silent for long and just until then, for a moment, and beyond it.
+        for (from, to, left) in [(2, 30, 0), (2, 31, 0), (29, 30, 50), (2, 33, 1000)] {
+            for (direction, answer_ns) in [(Direction::Caller, Some(30 * SECOND)), (Direction::Callee, None)] {
+                let missing = if left == 50 { 50 } else { 1000 };
+                let mut stream = Stream { direction, expected: 3000, missing, ..Stream::default() };
+                let gap = Gap::new(from * SECOND, to * SECOND, missing as u32);
+                leave_out(&mut stream, &Evidence { gaps: vec![gap], ..Evidence::default() }, &agreed, answer_ns);
+                let expected = if answer_ns.is_some() { left } else { missing };
+                assert_eq!((stream.missing, stream.expected), (expected, 3000 - missing + expected), "{from} {to}");
+            }
+        }
     }
 
     #[test]
@@ -223,7 +243,7 @@ mod tests {
             let gap = Gap::new(5 * SECOND, 9 * SECOND, 200);
             let mut stream =
                 Stream { direction: Direction::Caller, src, dst, expected: 1000, missing: 200, ..Stream::default() };
-            leave_out(&mut stream, &Evidence { gaps: vec![gap], ..Evidence::default() }, &moved);
+            leave_out(&mut stream, &Evidence { gaps: vec![gap], ..Evidence::default() }, &moved, None);
             assert_eq!((stream.missing, stream.expected), (missing, 800 + missing));
         }
     }

@@ -195,7 +195,9 @@ pub fn codec_mismatch(case: &Case<'_>) -> Option<Verdict> {
         // What the receiver's own description names and the answer accepts (RFC 3264 sections 5.1, 6.1); numbers that
         // the sender gave the same codecs are no other codecs.
         let agreed = parties[1 - sender].accepted | parties[sender].accepted | 1 << COMFORT_NOISE;
-        for (at, typed) in evidence.types.iter().enumerate().filter(|(_, t)| t.packets >= HEARD_MIN) {
+        // Keep-alives carry nothing, and often have a type that nobody named (RFC 6263 section 4.6).
+        let carried = |typed: &Typed| typed.packets.saturating_sub(evidence.sound.empty);
+        for (at, typed) in evidence.types.iter().enumerate().filter(|(_, t)| carried(t) >= HEARD_MIN) {
             let is_in = |types: u128| types & (1 << typed.payload_type) != 0;
             // Until the answer has arrived all that was offered may come (RFC 3264 section 5.1).
             let early = is_in(named) && typed.last_ns < answer_ns.saturating_add(CHANGE_NS);

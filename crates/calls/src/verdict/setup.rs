@@ -26,16 +26,24 @@ pub fn no_response(case: &Case<'_>) -> Option<Verdict> {
     if let Some(unreached) = unreached::invite(case).filter(|_| is_unanswered(call)) {
         return not_arrived(case, unreached);
     }
-    if call.state != CallState::Attempted {
+    // Who gives up without having heard anything was not answered either.
+    if !is_unanswered(call) {
         return None;
     }
     let reliable = || {
         let mut asked = call.ladder.messages.iter().filter(|m| m.method == Method::Invite as u8 && m.status == 0);
         asked.all(|m| m.flags & Message::TCP != 0) && case.tap.until_ns.saturating_sub(call.start_ns) >= TIMER_B_NS
     };
+    // What gave up repeats its CANCEL as well.
+    let repeats = match call.state {
+        CallState::Attempted => facts.request_repeats,
+        _ => invite_repeats(call),
+    };
     let sent = match () {
-        () if facts.request_repeats >= UNANSWERED_REPEATS => format!("the INVITE {} times", facts.request_repeats + 1),
-        () if reliable() => "the INVITE over a connection, and waited for 32 s or more,".to_owned(),
+        () if repeats >= UNANSWERED_REPEATS => format!("the INVITE {} times", repeats + 1),
+        () if call.state == CallState::Attempted && reliable() => {
+            "the INVITE over a connection, and waited for 32 s or more,".to_owned()
+        }
         () => return None,
     };
     let thin = match facts.responses_pass {
@@ -50,6 +58,16 @@ pub fn no_response(case: &Case<'_>) -> Option<Verdict> {
         call.dst, call.src
     );
     verdict("no-response", text, packets_of(call, |m| m.status == 0))
+}
+
+/// How often the caller repeated its INVITE.
+fn invite_repeats(call: &Call) -> u32 {
+    let again = |m: &&Message| {
+        (m.method, m.status) == (Method::Invite as u8, 0)
+            && m.flags & Message::RETRANSMISSION != 0
+            && super::host(call, m.dst) == call.dst
+    };
+    u32::try_from(call.ladder.messages.iter().filter(again).count()).unwrap_or(u32::MAX)
 }
 
 /// Nothing came of it, or the caller gave up.
@@ -288,13 +306,37 @@ pub fn slow_setup(case: &Case<'_>) -> Option<Verdict> {
     // A challenge and the time that the caller took to meet it are not the other side's: what counts is the INVITE that
     // was let through, which has the CSeq of the response.
     let asked = |m: &&Message| m.status == 0 && m.method == Method::Invite as u8 && m.cseq == sign.cseq;
-    let invite = call.ladder.messages.iter().find(asked)?;
+    let invites = || call.ladder.messages.iter().filter(asked);
+    // A client that goes on to another server sends it the same INVITE (RFC 3263 section 4.3).
+    let own = invites().find(|m| m.dst == sign.src);
+    let invite = own.or_else(|| invites().next())?;
+    let who = own.and_then(|m| call.ladder.hosts.get(usize::from(m.dst))).copied().unwrap_or(call.dst);
     let took = rang - invite.at_ns;
     if took <= SLOW_SETUP_NS {
+        return asked_in_vain(call, sign, invite);
+    }
+    let text = format!("{who} took {} from the INVITE to {}.", seconds(took), provisional(sign.status));
+    verdict("slow-setup", text, vec![invite.packet, sign.packet])
+}
+
+/// Another server was asked first, which never said anything: the caller waited for it.
+fn asked_in_vain(call: &Call, sign: &Message, invite: &Message) -> Option<Verdict> {
+    let asked = |m: &&Message| m.status == 0 && m.method == Method::Invite as u8;
+    let first = call.ladder.messages.iter().find(asked)?;
+    let waited_ns = sign.at_ns - first.at_ns;
+    let says_nothing = || call.ladder.messages.iter().all(|m| m.src != first.dst);
+    if (first.src, sign.dst) != (invite.src, invite.src) || waited_ns <= SLOW_SETUP_NS || !says_nothing() {
         return None;
     }
-    let text = format!("{} took {} from the INVITE to {}.", call.dst, seconds(took), provisional(sign.status));
-    verdict("slow-setup", text, vec![invite.packet, sign.packet])
+    let text = format!(
+        "The caller waited {} for {}: {} did not answer the INVITE, and {} was asked {} later.",
+        seconds(waited_ns),
+        provisional(sign.status),
+        super::host(call, first.dst),
+        super::host(call, invite.dst),
+        seconds(invite.at_ns - first.at_ns)
+    );
+    verdict("slow-setup", text, vec![first.packet, invite.packet, sign.packet])
 }
 
 /// The first that the caller is told of what became of its INVITE: it rings, is forwarded, or waits in a queue (RFC

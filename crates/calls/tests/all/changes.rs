@@ -442,3 +442,25 @@ fn an_invite_within_the_call_that_nobody_answers_is_named() {
         assert_eq!(kind(&call), right, "{times} {answered} {}", says(&call));
     }
 }
+
+/// A re-INVITE that gives a codec another number: what came before it keeps its name and its clock.
+#[test]
+fn a_codec_has_its_name_whatever_number_it_gets() {
+    let amr = |media: &str, number: u8| {
+        let map = format!("rtpmap:{number} AMR/8000");
+        sdp(end(media), &format!("audio RTP/AVP {number}"), &[map.as_str()])
+    };
+    let [a, b] = &sides([amr(A, 96), amr(B, 107)]);
+    let mut tape = Tape::default();
+    tape.call(0, "f2", [a, b]);
+    typed(&mut tape, (2_040, 12_040), 1, 107, [A, B]);
+    typed(&mut tape, (2_040, 12_040), 2, 96, [B, A]);
+    reinvite(&mut tape, 12_000, 5, [b, a], [&amr(B, 111), &amr(A, 111), ""]);
+    typed(&mut tape, (12_080, 30_000), 1, 111, [A, B]);
+    typed(&mut tape, (12_080, 30_000), 2, 111, [B, A]);
+    let call = ended(tape, 30_000, [a, b]);
+    assert_eq!(told(&call), ("", ""));
+    for stream in &call.streams {
+        assert_eq!((stream.codec.as_str(), stream.clock_rate), ("AMR, AMR", 8_000), "{:?}", stream.payload_types);
+    }
+}

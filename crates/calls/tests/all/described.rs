@@ -218,3 +218,27 @@ fn a_name_for_an_address_is_the_host_that_says_it() {
         }
     }
 }
+
+/// RFC 6263 section 4.6: a keep-alive is a packet without content of a type that nobody named, in the stream or beside it.
+#[test]
+fn keep_alives_of_an_unknown_type_are_no_codec() {
+    for (ssrc, payload_type, octets, expected) in
+        [(1, 20, 0, ""), (9, 20, 0, ""), (9, 127, 0, ""), (9, 97, 0, ""), (9, 20, 160, "codec-mismatch")]
+    {
+        let [a, b] = &sides(audio(end(B)));
+        let mut tape = Tape::default();
+        tape.call(0, "d1", [a, b]);
+        typed(&mut tape, (2_040, 32_000), 1, 0, [A, B]);
+        typed(&mut tape, (2_060, 32_000), 2, 0, [B, A]);
+        for (n, at_ms) in (3_000..32_000).step_by(500).enumerate() {
+            let number = if ssrc == 1 { at_ms / 20 } else { n as i64 };
+            let mut packet = rtp(ssrc, number as u16);
+            packet[1] = payload_type;
+            packet.truncate(12 + octets);
+            tape.udp(at_ms + 7, end(A), end(B), &packet);
+        }
+        tape.bye(32_000, "d1", [a, b]);
+        let (call, ..) = tape.call_of();
+        assert_eq!(kind(&call), expected, "{ssrc} {payload_type} {}", says(&call));
+    }
+}

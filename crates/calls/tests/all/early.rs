@@ -265,3 +265,27 @@ fn a_call_that_was_cancelled_has_no_stream_that_begins_after_its_end() {
         assert_eq!((of(&rows, "given-up").0, of(&rows, "up").0), (1, 0), "{begins_ms}");
     }
 }
+
+/// Gateways let the caller through when somebody answers; what it counts on until then is not lost. A gap in the talk is.
+#[test]
+fn numbers_that_go_by_until_the_answer_are_no_loss() {
+    for (opens_ms, expected) in [(2_040, ""), (12_000, "loss")] {
+        let [a, b] = &[side(A, "a"), side(B, "b")];
+        let mut tape = Tape::default();
+        tape.sip(-30_000, [a, b], INVITE, ("e1", [a.tag, ""]), "1 INVITE", &a.sdp);
+        tape.sip(-29_500, [b, a], "SIP/2.0 183 Session Progress", ("e1", [a.tag, b.tag]), "1 INVITE", &b.sdp);
+        answer(&mut tape, [a, b], &b.sdp);
+        talk(&mut tape, (-29_000, 40_000), 1, 0, [A, B]);
+        talk(&mut tape, (-29_000, 40_000), 2, 0, [B, A]);
+        let caller = end(A).address.octets()[12..].to_vec();
+        tape.0.retain(|(at_us, packet)| {
+            let is_his = packet.len() > 150 && packet[12..16] == caller[..] && packet[40..].ends_with(&[0xd5; 160]);
+            !is_his || *at_us < -28_000_000 || *at_us >= opens_ms * 1000
+        });
+        tape.bye(40_000, "e1", [a, b]);
+        let (call, ..) = tape.call_of();
+        assert_eq!(kind(&call), expected, "{}", says(&call));
+        let of_caller = call.streams.iter().find(|s| s.direction as u8 == 1).unwrap();
+        assert_eq!(of_caller.missing == 0, expected.is_empty(), "{} missing", of_caller.missing);
+    }
+}

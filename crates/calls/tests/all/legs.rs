@@ -281,3 +281,40 @@ fn audio_from_a_port_that_nobody_named_is_not_missed() {
         assert_eq!(kind(&call), expected, "{named_ms:?} {stray_ms:?} {}", says(&call));
     }
 }
+
+/// Asterisk#1158: the caller answers the re-INVITE for direct media with another port, and the callee is not told. Both
+/// hear of whom it is that hears nothing; on no leg is it the callee.
+#[test]
+fn who_moves_to_another_port_on_one_leg_is_heard_on_the_other_one() {
+    for (first, moved) in [("192.0.2.10:4000", "192.0.2.10:4444"), ("[2001:db8:1::1]:4000", "[2001:db8:1::1]:4010")] {
+        let callee = end(if moved.starts_with('[') { "[2001:db8:2::2]:6000" } else { "203.0.113.9:6000" });
+        let agent = |port| {
+            Endpoint::new(end(if moved.starts_with('[') { "[2001:db8:5::5]:1" } else { "192.0.2.5:1" }).address, port)
+        };
+        let (first, moved) = (end(first), end(moved));
+        let signals = |of: Endpoint| Endpoint::new(of.address, 5060).to_string();
+        let one = [side(first, &signals(first), "a"), side(agent(20_000), &signals(agent(1)), "b")];
+        let two = [side(agent(20_010), &signals(agent(1)), "c"), side(callee, &signals(callee), "d")];
+        let with = |of: &Side, media: Endpoint| Side { sdp: audio(media), ..of.clone() };
+        let mut tape = Tape::default();
+        for (at_ms, id, [from, to]) in [(0, "one", &one), (5, "two", &two)] {
+            tape.call(at_ms, id, [from, to]);
+            tape.bye(at_ms + 40_000, id, [from, to]);
+        }
+        tape.change(5_000, "two", [&with(&two[0], first), &two[1]]);
+        // The agent asks the caller.
+        let dialog = ("one", ["b", "a"]);
+        tape.sip(5_005, [&one[1], &one[0]], "INVITE sip:a@x SIP/2.0", dialog, "3 INVITE", &audio(callee));
+        tape.sip(5_020, [&one[0], &one[1]], "SIP/2.0 200 OK", dialog, "3 INVITE", &audio(moved));
+        tape.sip(5_040, [&one[1], &one[0]], "ACK sip:a@x SIP/2.0", dialog, "3 ACK", "");
+        for (ssrc, from, to) in [(1, first, agent(20_000)), (3, agent(20_010), callee)] {
+            tape.media((2_050, 5_000), ssrc, |o| udp(from, to, o));
+            tape.media((2_050, 5_000), ssrc + 1, |o| udp(to, from, o));
+        }
+        tape.media((5_080, 40_000), 5, |o| udp(moved, callee, o));
+        tape.media((5_080, 40_000), 6, |o| udp(callee, first, o));
+        let told = told(tape);
+        assert_eq!(told[0].1, "one-way-audio", "{told:?}");
+        assert!(told.iter().all(|(.., text)| text.is_empty() || text.contains("the caller did not hear")), "{told:?}");
+    }
+}

@@ -4,6 +4,7 @@
 use crate::world::{self, read_files, world};
 use std::path::PathBuf;
 use trunkline_sim::{Preset, Settings};
+use trunkline_store::checked::{checked, is_repeated};
 use trunkline_store::row::{Call, Registration, Rows, Stream, Verdict};
 
 /// A pcap file as its header and its records.
@@ -106,4 +107,33 @@ fn a_program_that_keeps_no_nanoseconds_has_the_same_packets() {
         (streams().map(|s| s.packets).sum::<u64>(), streams().map(|s| s.duplicates).sum::<u64>())
     };
     assert_eq!(sums(&rows), sums(&read_files(&files[..1], 1).0));
+}
+
+/// Captures of two places with clocks of their own, and loss between them: no packet has two times that are the same,
+/// and what either has is there. That this hides losses is said.
+#[test]
+fn captures_of_two_places_say_that_losses_between_them_do_not_show() {
+    let mut settings = Settings { seed: 79, calls: 60, ..Settings::preset(Preset::Mixed) };
+    (settings.faults, settings.near_misses) = (0.0, 0.0);
+    let world = world(&settings);
+    let (header, all) = records(&world.file);
+    let folder = tempfile::tempdir().unwrap();
+    // The second one has every packet but each eighth one, 1.3 ms later.
+    let later = |record: &Vec<u8>| {
+        let word = |at: usize| u64::from(u32::from_le_bytes(record[at..at + 4].try_into().unwrap()));
+        let at_ns = word(0) * 1_000_000_000 + word(4) + 1_300_000;
+        let time = [(at_ns / 1_000_000_000) as u32, (at_ns % 1_000_000_000) as u32].map(u32::to_le_bytes).concat();
+        [&time, &record[8..]].concat()
+    };
+    let behind: Vec<Vec<u8>> = all.iter().enumerate().filter(|(n, _)| n % 8 > 0).map(|(_, r)| later(r)).collect();
+    let files = [write(folder.path().join("near"), &header, &all), write(folder.path().join("far"), &header, &behind)];
+    let (rows, summary) = read_files(&files, 1);
+    assert_eq!(summary.copies, 0);
+    let told =
+        |call: &Call| checked(call).not_checked.iter().any(|t| t.starts_with("loss between the places of capture"));
+    let long = |call: &&Call| call.streams.iter().any(|s| s.packets > 500);
+    let [all, told_of] = [rows.calls.iter().filter(long).count(), rows.calls.iter().filter(|c| told(c)).count()];
+    assert!(all > 5 && rows.calls.iter().filter(long).all(told), "{told_of} of {all}");
+    let (alone, _) = read_files(&files[..1], 1);
+    assert!(!alone.calls.iter().any(told) && !alone.streams.iter().any(is_repeated));
 }

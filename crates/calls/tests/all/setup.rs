@@ -223,3 +223,67 @@ fn what_the_caller_is_told_is_setup() {
     let quick = [(300, true, ring), (310, false, ring), (12_000, true, ok), (12_010, false, ok)];
     assert_eq!(judged(&quick).0, "");
 }
+
+/// RFC 3263 section 4.3: a server that says nothing, then the next one, with the same INVITE or another. Who did not
+/// answer is named, not the one who rings at once.
+#[test]
+fn a_server_that_was_asked_in_vain_is_why_the_caller_waited() {
+    for (cseq, waits_ms, rings_ms, expected) in [
+        (1, 32_000, 500, "The caller waited 32.5 s for 180 Ringing: 198.51.100.20:5060 did not answer the INVITE, and"),
+        (2, 32_000, 500, "198.51.100.30:5060 was asked 32.0 s later"),
+        (2, 10_000, 12_000, "198.51.100.30:5060 took 12.0 s from the INVITE to 180 Ringing"),
+        (1, 4_000, 500, ""),
+    ] {
+        let [a, b] = &sides();
+        let next = Side { signals: end("198.51.100.30:5060"), ..b.clone() };
+        let mut tape = Tape::default();
+        for at_ms in [0, 500, 1_500, 3_500, 7_500, 15_500, 31_500].into_iter().filter(|at_ms| *at_ms < waits_ms) {
+            tape.sip(at_ms, [a, b], INVITE, ("s1", [a.tag, ""]), "1 INVITE", &a.sdp);
+        }
+        let asked = tape.0.len();
+        let (invite, ack) = (format!("{cseq} INVITE"), format!("{cseq} ACK"));
+        let dialog = ("s1", [a.tag, b.tag]);
+        tape.sip(waits_ms, [a, &next], INVITE, ("s1", [a.tag, ""]), &invite, &a.sdp);
+        tape.sip(waits_ms + rings_ms, [&next, a], "SIP/2.0 180 Ringing", dialog, &invite, "");
+        let answer_ms = waits_ms + rings_ms + 2_000;
+        tape.sip(answer_ms, [&next, a], "SIP/2.0 200 OK", dialog, &invite, &b.sdp);
+        // It is another transaction.
+        for (_, packet) in &mut tape.0[asked..] {
+            let at = packet.windows(9).position(|part| part == b"z9hG4bKs1").unwrap();
+            packet[at + 7] = b't';
+        }
+        tape.sip(answer_ms + 20, [a, &next], "ACK sip:b@x SIP/2.0", dialog, &ack, "");
+        talk(&mut tape, (answer_ms + 40, answer_ms + 20_000));
+        tape.bye(answer_ms + 20_000, "s1", [a, &next]);
+        let (call, ..) = tape.call_of();
+        let (kind, says) = told(&call);
+        assert_eq!(call.state, CallState::Completed);
+        assert_eq!(kind, if expected.is_empty() { "" } else { "slow-setup" }, "{cseq} {waits_ms} {says}");
+        assert!(says.contains(expected), "{says}");
+    }
+}
+
+/// Who gives up sends CANCEL although nothing came back, and nothing comes back to that either.
+#[test]
+fn a_caller_that_gives_up_unheard_was_not_answered() {
+    for (tries, answered, expected) in
+        [(4, false, "no-response"), (3, false, "no-response"), (1, false, ""), (4, true, "")]
+    {
+        let [a, b] = &sides();
+        let mut tape = Tape::default();
+        for at_ms in [0, 500, 1_500, 3_500].into_iter().take(tries) {
+            tape.sip(at_ms, [a, b], INVITE, ("s1", [a.tag, ""]), "1 INVITE", &a.sdp);
+        }
+        for at_ms in [4_000, 4_500, 5_500] {
+            tape.sip(at_ms, [a, b], "CANCEL sip:b@x SIP/2.0", ("s1", [a.tag, ""]), "1 CANCEL", "");
+        }
+        if answered {
+            tape.sip(5_600, [b, a], "SIP/2.0 200 OK", ("s1", [a.tag, b.tag]), "1 CANCEL", "");
+            tape.sip(5_610, [b, a], "SIP/2.0 487 Request Terminated", ("s1", [a.tag, b.tag]), "1 INVITE", "");
+        }
+        tape.udp(90_000, end("192.0.2.77:9"), end("192.0.2.78:9"), b"later");
+        let (call, ..) = tape.call_of();
+        assert_eq!((call.state, kind(&call)), (CallState::Cancelled, expected), "{tries} {}", says(&call));
+        assert!(expected.is_empty() || says(&call).contains(&format!("the INVITE {tries} times")), "{}", says(&call));
+    }
+}

@@ -82,6 +82,15 @@ fn copied(summary: &Summary, terminal: &Terminal) -> Option<String> {
     Some(format!("{packets} in more than one of these files, and analysed once: the first is packet {place}"))
 }
 
+/// Streams that were captured more than once.
+fn repeated(selection: &Selection, files: usize) -> Option<String> {
+    let streams = of(selection.repeated, "RTP stream was", "RTP streams were");
+    let where_to = if files > 1 { "read the captures of each place alone" } else { "capture at one place" };
+    let text =
+        format!("{streams} captured more than once: loss between the places of capture does not show; {where_to}");
+    (selection.repeated > 0).then_some(text)
+}
+
 /// Losses of the capture, limits hit, packets that could not be read: a line each.
 pub(super) fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> {
     let mut lines = Vec::new();
@@ -99,6 +108,7 @@ pub(super) fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> 
         lines.push(format!("{}: {what}", name(&loss.source)));
     }
     lines.extend(copied(report.summary, terminal));
+    lines.extend(repeated(report.selection, report.summary.files.len()));
     for leap in report.summary.leaps.iter().take(LEAPS_LISTED_MAX) {
         let (at, place) = (figure::second(leap.before_ns, &terminal.zone), place(report.summary, leap));
         let number = count(leap.number);

@@ -21,6 +21,7 @@ pub(super) fn lines(selection: &Selection) -> Vec<String> {
         (silent, "audio", "no RTP of them was seen"),
         (checks.one_way, "one direction", "no RTP of it was seen"),
         (checks.encrypted, "what was said", "encrypted"),
+        (checks.repeated, "loss between the places of capture", "its RTP was captured more than once"),
         (checks.incomplete, "all of the call", "not captured whole"),
         (checks.cut, "whole SIP messages", "cut by the snap length"),
     ];

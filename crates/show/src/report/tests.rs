@@ -79,3 +79,25 @@ fn no_calls_says_what_there_is_instead() {
     check("none", &Summary { sip_messages: 0, ..summary(None) }, &[Rows { streams, ..Rows::default() }], false);
     check("empty", &Summary { packets: 0, files: Vec::new(), ..Summary::default() }, &[], false);
 }
+
+#[test]
+fn rtp_that_was_captured_more_than_once_is_told() {
+    let mut good = samples::good();
+    good.streams.iter_mut().for_each(|stream| stream.packets += stream.expected - stream.missing);
+    let mut selection = Selection::default();
+    selection.take(&Rows { calls: vec![good], ..Rows::default() });
+    for (files, advice) in [(1, "capture at one place"), (2, "read the captures of each place alone")] {
+        let mut summary = summary(None);
+        summary.files = vec![summary.files[0].clone(); files];
+        let of = Report { summary: &summary, selection: &selection, store: None, stopped: false };
+        let text = written(&report(&of, &terminal(120)), &terminal(120));
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in
+            ["RTP streams were captured more than once: loss between the places of capture does not show", advice]
+        {
+            assert!(text.contains(part), "{text}");
+        }
+        let open = "loss between the places of capture in 1 call (its RTP was captured more than once)";
+        assert!(text.contains(open), "{text}");
+    }
+}

@@ -66,13 +66,15 @@ impl Directory {
         self.named(endpoint).iter().find(|m| m.serial == serial)
     }
 
-    /// Whether an endpoint that neither of two calls names is the other side of both: they name the near end, and the
-    /// sharing one names the very host of the far end, with a port that a translator changed, or that who connects from
-    /// there could not tell (RFC 4145 section 4.1).
+    /// Whether an endpoint that the sharing one of two calls does not name is the other side of both: they name the near
+    /// end, and the sharing one names the very host of the far end, with a port that a translator changed, or that who
+    /// connects from there could not tell (RFC 4145 section 4.1). The other one may name the far end if it has left for
+    /// it the one that the sharing call still names.
     fn is_across(&self, [serial, owner]: [Serial; 2], near: &Endpoint, far: &Endpoint) -> bool {
         let named = self.named(near);
         let is_meant = |m: &Mapping| named.len() <= NAMED_MAX || self.is_connected(m, far.address);
-        if !self.mapping(serial, near).is_some_and(is_meant) || !self.knows(owner, near) || self.knows(owner, far) {
+        let is_other = || !self.knows(owner, far) || self.has_left([serial, owner], near, far);
+        if !self.mapping(serial, near).is_some_and(is_meant) || !self.knows(owner, near) || !is_other() {
             return false;
         }
         let described = |call, host| Some(self.mapping(call, near)?.since_ns.max(self.other_ns(call, near, host)?));
@@ -82,6 +84,14 @@ impl Directory {
         // A call that begins when the other one is described has ports that are in use again.
         let (earlier_ns, later) = if serial < owner { (shared_ns, owner) } else { (owned_ns, serial) };
         self.began_before(later, earlier_ns)
+    }
+
+    /// Whether the owner names what the sharing call has in the place of the far end, on the same host.
+    fn has_left(&self, [serial, owner]: [Serial; 2], near: &Endpoint, far: &Endpoint) -> bool {
+        let Some(party) = self.mapping(serial, near).map(|m| opposite(m.party)) else { return false };
+        let endpoints = self.calls.get(&serial).map_or(&[][..], |call| &call.endpoints);
+        let is_place = |e: &&Endpoint| self.mapping(serial, e).is_some_and(|m| m.party == party);
+        endpoints.iter().filter(|e| e.address == far.address).filter(is_place).any(|e| self.knows(owner, e))
     }
 
     /// When the side opposite to an endpoint first named one, or whence it connects; of a host if that is given.
