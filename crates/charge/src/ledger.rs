@@ -26,6 +26,7 @@ use ahead::Ahead;
 use core::cell::RefCell;
 use core::ops::ControlFlow;
 use reading::{Reading, Sieve};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use trunkline_commit::{Disk, Fault as LogFault, Gone, Keep, Log, Options, Sealed, Snapshot, SnapshotWriter, Witness};
 
@@ -302,14 +303,14 @@ pub fn audit_known<D: Disk>(disk: &D, witnesses: &[Witness]) -> Result<Audit, Fa
     let newest = Snapshot::all(disk)?.into_iter().next();
     let known = newest.as_ref().map_or(0, |newest| newest.last);
     let mut reading = read_snapshot(disk, newest.as_ref(), &mut || {})?;
-    let (mut lost, sieve) = (Vec::new(), Sieve::default());
+    let (mut lost, sieve) = (Losses::default(), Sieve::default());
     let read = trunkline_commit::read_known(disk, first, witnesses, |number, record| {
         let entry = sieve.pass(match number > known {
             true => reading.entry(number, record),
             false => Entry::of_record(number, record),
         })?;
         sums.add(&entry);
-        note_lost(&entry, &mut lost);
+        lost.note(&entry);
         if number == known && !lost.is_empty() {
             // The snapshot was written when they were there: from it on the sums are those of its balances.
             sums = Sums::opening(reading.look()?);
@@ -319,21 +320,45 @@ pub fn audit_known<D: Disk>(disk: &D, witnesses: &[Witness]) -> Result<Audit, Fa
     let next = read.map_err(|fault| sieve.fault(fault))?;
     let state = reading.state().map_err(|why| LogFault::Refused { number: next - 1, why })?;
     let (accounts, differences) = (state.accounts().count(), sums.differences(&state));
-    Ok(Audit { first, last: next - 1, accounts, differences, untied: sums.untied(), lost, unproved })
+    Ok(Audit { first, last: next - 1, accounts, differences, untied: sums.untied(), lost: lost.list(), unproved })
 }
 
-/// Adds an entry that is gone, or what one says of such, to what is known of them.
-fn note_lost(entry: &Entry, lost: &mut Vec<Lost>) {
-    if entry.is_lost() {
-        match lost.last_mut().filter(|known| known.to + 1 == entry.sequence && known.told.is_none()) {
-            Some(known) => known.to = entry.sequence,
-            None => lost.push(Lost { from: entry.sequence, to: entry.sequence, told: None }),
+/// Entries that are gone, as they are read: there may be millions.
+#[derive(Default)]
+struct Losses {
+    /// Those that no entry tells of yet, by the first.
+    untold: BTreeMap<u64, u64>,
+    told: Vec<Lost>,
+}
+
+impl Losses {
+    /// Adds an entry that is gone, or what one says of such.
+    fn note(&mut self, entry: &Entry) {
+        if entry.is_lost() {
+            match self.untold.last_entry().filter(|last| last.get() + 1 == entry.sequence) {
+                Some(mut last) => *last.get_mut() = entry.sequence,
+                None => _ = self.untold.insert(entry.sequence, entry.sequence),
+            }
+        }
+        for effect in &entry.effects {
+            let Effect::Lost { from, to, place } = effect else { continue };
+            let within = (from <= to).then(|| self.untold.range(from..=to)).into_iter().flatten();
+            let within: Vec<u64> = within.filter(|(_, last)| *last <= to).map(|(first, _)| *first).collect();
+            within.iter().for_each(|first| _ = self.untold.remove(first));
+            self.told.push(Lost { from: *from, to: *to, told: Some((entry.at, place.clone())) });
         }
     }
-    for effect in &entry.effects {
-        let Effect::Lost { from, to, place } = effect else { continue };
-        lost.retain(|known| known.told.is_some() || known.from < *from || known.to > *to);
-        lost.push(Lost { from: *from, to: *to, told: Some((entry.at, place.clone())) });
+
+    fn is_empty(&self) -> bool {
+        self.untold.is_empty() && self.told.is_empty()
+    }
+
+    /// All of them, in order.
+    fn list(self) -> Vec<Lost> {
+        let mut all = self.told;
+        all.extend(self.untold.into_iter().map(|(from, to)| Lost { from, to, told: None }));
+        all.sort_by_key(|lost| lost.from);
+        all
     }
 }
 

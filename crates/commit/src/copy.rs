@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use crate::mark::{self, Mark};
 use crate::read::{Segment, segments};
 use crate::snapshot::Snapshot;
-use crate::walk::through;
+use crate::walk::{own, through};
 
 /// Octets that are read and written at once.
 const PIECE: usize = 1 << 20;
@@ -38,6 +38,7 @@ pub fn copy<D: Disk, E: Disk>(from: &D, to: &E, mut told: impl FnMut(u64)) -> Re
     let Some((first, _)) = segments.first() else {
         return Err(Fault::Option("there is no record to copy".to_owned()));
     };
+    own(from, &segments)?;
     let (mut copied, mut memory) = (Copied { first: *first, next: *first, segments: 0, octets: 0 }, Vec::new());
     for (first, name) in &segments {
         if *first != copied.next {

@@ -13,6 +13,7 @@ pub struct Durable {
     witnesses: Vec<Witness>,
     /// What the log's own mark said.
     pub marked: Option<Marked>,
+    log: Option<LogId>,
 }
 
 impl Durable {
@@ -20,8 +21,9 @@ impl Durable {
     /// meanwhile is more.
     pub fn of<D: Disk>(disk: &D, others: &[Witness]) -> Result<Durable, Fault> {
         let marked = Marked::load(disk)?;
-        // One of another log knows nothing of this one.
+        // What is of another log knows nothing of this one.
         let (log, mut own) = (LogId::of(disk)?, None);
+        let marked = marked.of(log);
         for snapshot in Snapshot::all(disk)? {
             if snapshot.is_of(disk, log)? {
                 own = Some(snapshot);
@@ -31,7 +33,7 @@ impl Durable {
         let snapshots = own.into_iter().chain(Snapshot::opening(disk)?);
         let snapshots = snapshots.map(|snapshot| Witness { who: snapshot.name().to_owned(), last: snapshot.last });
         let witnesses = marked.witness().into_iter().chain(snapshots).chain(others.iter().cloned()).collect();
-        Ok(Durable { witnesses, marked: Some(marked) })
+        Ok(Durable { witnesses, marked: Some(marked), log })
     }
 
     /// The highest number; 0 if nobody knows.
@@ -61,7 +63,7 @@ impl Durable {
 
     /// The mark again, which may be lower where the end of the log was given up meanwhile.
     pub fn look_again<D: Disk>(&mut self, disk: &D) -> Result<(), Fault> {
-        let now = Marked::load(disk)?;
+        let now = Marked::load(disk)?.of(self.log);
         if let (Some(before), Some(witness)) = (self.marked.and_then(Marked::witness), now.witness()) {
             self.witnesses.iter_mut().filter(|known| **known == before).for_each(|known| *known = witness.clone());
             self.marked = Some(now);
@@ -76,6 +78,7 @@ impl Durable {
             Marked::Absent if !is_marked => return None,
             Marked::Absent => "it is gone",
             Marked::Damaged => "it is damaged",
+            Marked::Another => "it is of another log than the segments beside it",
         };
         let what = format!("{what}: whether records at the end of the log are missing is not known by it");
         Some(Fault::damaged(mark::NAME, 0, what))

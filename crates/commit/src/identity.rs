@@ -8,7 +8,7 @@
 use crate::disk::Disk;
 use crate::fault::Fault;
 use crate::read::{MARKED, NAMED, SEGMENT_HEAD_OCTETS, head_with, salt_of, segments};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, openings};
 
 /// Octets of a head.
 pub type FileHead = [u8; SEGMENT_HEAD_OCTETS];
@@ -48,16 +48,20 @@ impl LogId {
     /// # Errors
     /// The disk fails.
     pub fn of<D: Disk>(disk: &D) -> Result<Option<LogId>, Fault> {
+        Ok(LogId::said_by(disk)?.map(|(log, _)| log))
+    }
+
+    /// The same with the name of the file that says so.
+    pub(crate) fn said_by<D: Disk>(disk: &D) -> Result<Option<(LogId, String)>, Fault> {
         for (first, name) in segments(disk)?.into_iter().rev() {
-            let log = head_of(disk, &name)?.and_then(|head| LogId::of_segment(&head, first));
-            if log.is_some() {
-                return Ok(log);
+            if let Some(log) = head_of(disk, &name)?.and_then(|head| LogId::of_segment(&head, first)) {
+                return Ok(Some((log, name)));
             }
         }
-        for snapshot in Snapshot::all(disk)?.into_iter().chain(Snapshot::opening(disk)?) {
-            let log = head_of(disk, snapshot.name())?.and_then(|head| LogId::of_snapshot(&head, snapshot.last));
-            if log.is_some() {
-                return Ok(log);
+        for snapshot in Snapshot::all(disk)?.into_iter().chain(openings(disk)?) {
+            let name = snapshot.name();
+            if let Some(log) = head_of(disk, name)?.and_then(|head| LogId::of_snapshot(&head, snapshot.last)) {
+                return Ok(Some((log, name.to_owned())));
             }
         }
         Ok(None)

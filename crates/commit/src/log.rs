@@ -376,6 +376,7 @@ impl<D: Disk> Log<D> {
     /// The segment that was made gets its head, and then its name.
     fn name_it(&mut self) -> Result<(), Fault> {
         let log = *self.id.get_or_insert_with(|| LogId::made(self.disk.salt()));
+        self.mark.name(log);
         let (salt, head) = identity::segment(Some(log), self.first, || 0);
         self.salt = salt;
         let written = self.disk.write(&self.file, 0, &head).and_then(|()| self.disk.sync(&self.file));

@@ -1,8 +1,8 @@
 //! The mark: a file beside the segments that says up to which record the log is durable.
 //!
 //! ```text
-//!  0            8      16       24      28        512
-//!  | "TRKLDUR1" | last | serial | crc32 | zeros   | the same, of the write before or after
+//!  0            8      16       24      28    36      40        512
+//!  | "TRKLDUR1" | last | serial | crc32 | log | crc32 | zeros   | the same, of the write before or after
 //! ```
 //!
 //! It is written after each fdatasync(2) of the segment, and not synced itself but now and then: what it says was
@@ -11,9 +11,13 @@
 //!
 //! Two slots, each in a sector of its own, take turns: one that was cut off leaves the other. The serial, one more with
 //! each write, says which is newer.
+//!
+//! `log` is that of the segments ([`crate::LogId`]), with a checksum of its own: a mark that came here with another log
+//! knows nothing of this one. Earlier versions have zeros there, and are believed.
 
 use crate::disk::Disk;
 use crate::fault::{Fault, Witness};
+use crate::identity::LogId;
 
 /// Its file.
 pub const NAME: &str = "durable";
@@ -23,6 +27,9 @@ const MARK: [u8; 8] = *b"TRKLDUR1";
 /// Octets of a slot: a sector.
 const SLOT: usize = 512;
 const SLOTS: u64 = 2;
+/// Octets of a slot before it says of which log it is, and with that.
+const PLAIN: usize = 28;
+const NAMED: usize = 40;
 /// Octets of the file.
 pub const OCTETS: u64 = SLOTS * SLOT as u64;
 
@@ -33,8 +40,10 @@ pub enum Marked {
     Absent,
     /// No slot is whole.
     Damaged,
-    /// Records up to `last`.
-    At { last: u64, serial: u64 },
+    /// It is of another log.
+    Another,
+    /// Records up to `last`, of this log, if it says so.
+    At { last: u64, serial: u64, log: Option<LogId> },
 }
 
 /// The mark of a log that is written.
@@ -42,6 +51,7 @@ pub enum Marked {
 pub struct Mark<F> {
     file: F,
     serial: u64,
+    log: Option<LogId>,
 }
 
 impl Marked {
@@ -51,34 +61,43 @@ impl Marked {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Marked::Absent),
             opened => opened.map_err(Fault::io(NAME))?,
         };
-        let slot = |at: u64| -> Result<Option<(u64, u64)>, Fault> {
-            let mut octets = [0; 28];
+        let slot = |at: u64| -> Result<Option<Slot>, Fault> {
+            let mut octets = [0; NAMED];
             let read = disk.read(&file, at * SLOT as u64, &mut octets).map_err(Fault::io(NAME))?;
-            Ok((read == octets.len()).then(|| read_slot(&octets)).flatten())
+            Ok((read >= PLAIN).then(|| Slot::of(&octets)).flatten())
         };
-        let newest = (0..SLOTS).map(slot).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().max();
-        Ok(newest.map_or(Marked::Damaged, |(serial, last)| Marked::At { last, serial }))
+        let slots = (0..SLOTS).map(slot).collect::<Result<Vec<_>, _>>()?;
+        let newest = slots.into_iter().flatten().max_by_key(|slot| (slot.serial, slot.last));
+        Ok(newest.map_or(Marked::Damaged, |Slot { last, serial, log }| Marked::At { last, serial, log }))
+    }
+
+    /// What it says to a log that knows which it is.
+    pub fn of(self, own: Option<LogId>) -> Marked {
+        match self {
+            Marked::At { log: Some(log), .. } if own.is_some_and(|own| own != log) => Marked::Another,
+            marked => marked,
+        }
     }
 
     /// Who says so, if anybody does.
     pub fn witness(self) -> Option<Witness> {
         match self {
             Marked::At { last, .. } => Some(Witness { who: format!("the mark {NAME}"), last }),
-            Marked::Absent | Marked::Damaged => None,
+            Marked::Absent | Marked::Damaged | Marked::Another => None,
         }
     }
 }
 
 impl<F> Mark<F> {
     /// Says in both slots, on stable storage, that records are durable up to `last`: of a folder that has a mark or
-    /// none.
+    /// none, and of the log that is there.
     pub fn set<D: Disk<File = F>>(disk: &D, last: u64) -> Result<Mark<F>, Fault> {
         let (name, serial) = match Marked::load(disk)? {
             Marked::At { serial, .. } => (NAME, serial),
-            Marked::Absent | Marked::Damaged => (UNFINISHED, 0),
+            Marked::Absent | Marked::Damaged | Marked::Another => (UNFINISHED, 0),
         };
         let opened = if name == NAME { disk.open(name) } else { disk.make(name, OCTETS) };
-        let mut mark = Mark { file: opened.map_err(Fault::io(name))?, serial };
+        let mut mark = Mark { file: opened.map_err(Fault::io(name))?, serial, log: LogId::of(disk)? };
         for _ in 0..SLOTS {
             mark.say(disk, last)?;
             mark.sync(disk)?;
@@ -93,7 +112,13 @@ impl<F> Mark<F> {
     pub fn say<D: Disk<File = F>>(&mut self, disk: &D, last: u64) -> Result<(), Fault> {
         self.serial += 1;
         let at = self.serial % SLOTS * SLOT as u64;
-        disk.write(&self.file, at, &slot(last, self.serial)).map_err(Fault::io(NAME))
+        let slot = Slot { last, serial: self.serial, log: self.log };
+        disk.write(&self.file, at, &slot.octets()).map_err(Fault::io(NAME))
+    }
+
+    /// Says from now on of which log it is.
+    pub fn name(&mut self, log: LogId) {
+        self.log = Some(log);
     }
 
     /// Puts it on stable storage.
@@ -102,18 +127,62 @@ impl<F> Mark<F> {
     }
 }
 
-fn slot(last: u64, serial: u64) -> [u8; 28] {
-    let mut slot = [0; 28];
-    slot[..8].copy_from_slice(&MARK);
-    slot[8..16].copy_from_slice(&last.to_le_bytes());
-    slot[16..24].copy_from_slice(&serial.to_le_bytes());
-    let checksum = crc32fast::hash(&slot[..24]);
-    slot[24..].copy_from_slice(&checksum.to_le_bytes());
-    slot
+/// What a slot says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slot {
+    last: u64,
+    serial: u64,
+    log: Option<LogId>,
 }
 
-/// The serial and the number of a slot, if it is whole.
-fn read_slot(octets: &[u8; 28]) -> Option<(u64, u64)> {
-    let word = |at: usize| u64::from_le_bytes(octets[at..at + 8].try_into().expect("eight octets"));
-    (slot(word(8), word(16)) == *octets).then(|| (word(16), word(8)))
+impl Slot {
+    fn octets(self) -> [u8; NAMED] {
+        let mut octets = [0; NAMED];
+        octets[..8].copy_from_slice(&MARK);
+        octets[8..16].copy_from_slice(&self.last.to_le_bytes());
+        octets[16..24].copy_from_slice(&self.serial.to_le_bytes());
+        let checksum = crc32fast::hash(&octets[..24]);
+        octets[24..PLAIN].copy_from_slice(&checksum.to_le_bytes());
+        if let Some(log) = self.log {
+            octets[PLAIN..36].copy_from_slice(&log.octets());
+            let checksum = crc32fast::hash(&octets[PLAIN..36]);
+            octets[36..].copy_from_slice(&checksum.to_le_bytes());
+        }
+        octets
+    }
+
+    /// Reads one, if it is whole. An earlier version, which writes over the beginning alone, leaves the log in it.
+    fn of(octets: &[u8; NAMED]) -> Option<Slot> {
+        let word = |at: usize| octets[at..at + 8].first_chunk().copied().unwrap_or_default();
+        let (last, serial) = (u64::from_le_bytes(word(8)), u64::from_le_bytes(word(16)));
+        let log = Some(LogId::of_octets(word(PLAIN)));
+        let said = |log: Option<LogId>| Slot { last, serial, log };
+        let is_whole = said(None).octets()[..PLAIN] == octets[..PLAIN];
+        is_whole.then(|| if said(log).octets() == *octets { said(log) } else { said(None) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_says_its_log_and_one_of_before_is_read() {
+        let log = Some(LogId::made(0x0123_4567_89ab_cdef));
+        let said = Slot { last: 7, serial: 9, log };
+        assert_eq!(Slot::of(&said.octets()), Some(said));
+        let none = Slot { log: None, ..said };
+        assert_eq!(none.octets()[PLAIN..], [0; NAMED - PLAIN]);
+        assert_eq!(Slot::of(&none.octets()), Some(none));
+        // An earlier version wrote over the beginning alone.
+        let mut over = said.octets();
+        over[..PLAIN].copy_from_slice(&Slot { last: 8, serial: 11, log: None }.octets()[..PLAIN]);
+        assert_eq!(Slot::of(&over), Some(Slot { last: 8, serial: 11, log }));
+        for at in 0..NAMED {
+            let mut flipped = said.octets();
+            flipped[at] ^= 1;
+            assert_eq!(Slot::of(&flipped), (at >= PLAIN).then_some(none), "{at}");
+        }
+        assert_eq!(Slot::of(&[0; NAMED]), None);
+    }
 }

@@ -5,21 +5,26 @@
 //! is whole and cannot be there becomes zeros in its block. A damaged file stays beside the mended one as
 //! `NAME.damaged`. Whatever ends a repair in the middle, another one goes on; after it nothing is left to do.
 
+use core::cmp::Ordering;
 use core::ops::{Range, RangeInclusive};
 
-use crate::block::{self, BLOCK_OCTETS_MAX, GAP_RECORDS_MAX, HEAD_OCTETS, Head};
+use crate::block::{self, GAP_RECORDS_MAX, HEAD_OCTETS, Head};
 use crate::disk::Disk;
 use crate::durable::Durable;
 use crate::fault::{Fault, Gone, Witness};
+use crate::filling::{clear, fill, gaps};
 use crate::identity::{self, LogId};
 use crate::mark::Mark;
 use crate::name::{self, Kind};
 use crate::read::{End, SEGMENT_HEAD_OCTETS, Segment, salt_of, segments, whole};
-use crate::snapshot::{Keep, Snapshot};
+use crate::snapshot::{Keep, Snapshot, openings};
 use crate::walk::own;
 
 /// Records that a log has given up at most, now and before: more are not believed.
 pub const LOST_MAX: u64 = 1 << 28;
+/// What is told of records that are whole and cannot be where they are, and of how many places with such at most.
+const UNFIT: &str = "a record that cannot be there";
+const ALSO_MAX: usize = 10_000;
 /// How names of segments end.
 const SEGMENT_END: &str = ".log";
 /// Copies of a damaged file that are kept.
@@ -132,8 +137,11 @@ pub fn survey_judged<D: Disk>(
 ) -> Result<Survey, Fault> {
     let durable = Durable::of(disk, witnesses)?;
     let (mut found, log) = (candidates(disk)?, LogId::of(disk)?);
-    own(disk, &found, log)?;
+    own(disk, &found)?;
     let (survey, next) = (Survey { log, ..Survey::default() }, first_of(disk, keep)?);
+    // What a crash left of segments that an opening stands for is a start's to remove.
+    let needless = found.windows(2).take_while(|pair| keep == Keep::All && pair[1].0 <= next).count();
+    found.drain(..needless);
     let mut looking = Looking { survey, next, log, before: None, gone: 0, see };
     looking.doubles(&mut found)?;
     let mut marked = false;
@@ -150,7 +158,7 @@ pub fn survey_judged<D: Disk>(
     let Looking { mut survey, next, .. } = looking;
     survey.next = next;
     survey.also.extend(durable.no_mark(marked));
-    for snapshot in Snapshot::all(disk)? {
+    for snapshot in Snapshot::all(disk)?.into_iter().chain(openings(disk)?) {
         if let Err(fault) = snapshot.check(disk) {
             survey.also.push(fault);
             survey.works.push(Work::Aside(snapshot.name().to_owned()));
@@ -161,8 +169,9 @@ pub fn survey_judged<D: Disk>(
 
 /// The first record that there is to be.
 fn first_of<D: Disk>(disk: &D, keep: Keep) -> Result<u64, Fault> {
-    let opening = Snapshot::opening(disk)?.map_or(0, |opening| opening.last);
     // One that is damaged stands for nothing: it is put aside, and what it stood for is gone.
+    let opening = Snapshot::opening(disk)?.filter(|opening| opening.check(disk).is_ok());
+    let opening = opening.map_or(0, |opening| opening.last);
     let whole = Snapshot::all(disk)?.into_iter().rev().find(|snapshot| snapshot.check(disk).is_ok());
     let oldest = whole.map_or(0, |oldest| oldest.last);
     Ok(match keep {
@@ -366,15 +375,32 @@ impl Looking<'_> {
         seen?;
         whole.map_err(|_| Fault::damaged(name, at.at, "the records of a block do not follow each other"))?;
         unfit.into_iter().try_for_each(|(number, why, place)| {
-            self.survey.also.push(Fault::Refused { number, why }.of_block(name, at.at));
             mend.unfit.push((at.at, place));
-            let (name, resumes, what) = (name.to_owned(), Some(number + 1), "a record that cannot be there");
-            let (from, to, last, witnesses) = (number, number, number, Vec::new());
-            let gone = Gone { name, at: at.at, what, from, to, last, resumes, witnesses };
-            self.believe(&gone)?;
-            self.survey.lost.push(gone);
-            Ok(())
+            self.unfit(number, why, (name, at))
         })
+    }
+
+    /// A record that cannot be where it is. Those that follow each other are told together: a segment that came here
+    /// from elsewhere can have millions.
+    fn unfit(&mut self, number: u64, why: String, (name, at): (&str, End)) -> Result<(), Fault> {
+        self.gone = self.gone.saturating_add(1);
+        let (from, to, last, resumes, witnesses) = (number, number, number, Some(number + 1), Vec::new());
+        let gone = Gone { name: name.to_owned(), at: at.at, what: UNFIT, from, to, last, resumes, witnesses };
+        if self.gone > LOST_MAX {
+            return Err(too_many(name, End { next: number, at: at.at }));
+        }
+        let before = self.survey.lost.last_mut();
+        if let Some(before) = before.filter(|gone| gone.what == UNFIT && gone.name == name && gone.to + 1 == number) {
+            (before.to, before.last, before.resumes) = (to, last, resumes);
+            return Ok(());
+        }
+        match self.survey.also.len().cmp(&ALSO_MAX) {
+            Ordering::Less => self.survey.also.push(Fault::Refused { number, why }.of_block(name, at.at)),
+            Ordering::Equal => self.survey.also.push(Fault::damaged(name, at.at, "and more like these from here on")),
+            Ordering::Greater => {}
+        }
+        self.survey.lost.push(gone);
+        Ok(())
     }
 
     /// Records that an earlier repair gave up.
@@ -507,50 +533,6 @@ fn mend_segment<D: Disk>(disk: &D, mend: &Mend, done: &mut Repaired) -> Result<(
     }
     done.written.push(own);
     Ok(())
-}
-
-/// Puts zeros in place of a record of a whole block.
-fn clear(octets: &mut [u8], block: u64, record: &Range<u64>, salt: u64) {
-    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
-    if let Some(record) = octets.get_mut(place(record.start)..place(record.end)) {
-        record.fill(0);
-    }
-    if let Some(block) = octets.get_mut(place(block)..)
-        && let Some(head) = Head::of(block)
-        && let Some(whole) = block.get_mut(..HEAD_OCTETS + head.octets)
-    {
-        block::seal_again(whole, salt);
-    }
-}
-
-/// Makes gaps of a room between whole blocks, no more of them than it has room for.
-fn fill(octets: &mut [u8], (at, room, first, count): (u64, u64, u64, u64), salt: u64) {
-    let (mut at, mut room) = (usize::try_from(at).unwrap_or(usize::MAX), usize::try_from(room).unwrap_or(0));
-    let (mut first, mut left) = (first, count);
-    // One is no longer than other blocks may be, and has no more records than they: the last one has the room.
-    while room > 0 {
-        let most = HEAD_OCTETS + BLOCK_OCTETS_MAX;
-        let count = u32::try_from(left).unwrap_or(u32::MAX).min(GAP_RECORDS_MAX);
-        left -= u64::from(count);
-        let here = match left {
-            0 if room > most + HEAD_OCTETS => most,
-            0 => room,
-            _ => HEAD_OCTETS,
-        };
-        octets[at..at + here].copy_from_slice(&block::gap(first, count, here, salt));
-        (at, room, first) = (at + here, room - here, first + u64::from(count));
-    }
-}
-
-/// Blocks that stand for records with nothing else.
-fn gaps(first: u64, last: u64, salt: u64) -> Vec<u8> {
-    let (mut octets, mut first) = (Vec::new(), first);
-    while first <= last {
-        let count = u32::try_from(last - first + 1).unwrap_or(u32::MAX).min(GAP_RECORDS_MAX);
-        octets.extend(block::gap(first, count, HEAD_OCTETS, salt));
-        first += u64::from(count);
-    }
-    octets
 }
 
 /// Keeps a copy of what a file holds, unless there is one.

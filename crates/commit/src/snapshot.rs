@@ -46,12 +46,18 @@ impl Snapshot {
     }
 
     /// What the records begin with: the newest snapshot for which those before it were given up; none if the first
-    /// record of all is there.
+    /// record of all is there. One of another log is none.
     ///
     /// # Errors
-    /// The folder cannot be listed.
+    /// The folder cannot be listed, or a file in it not be read.
     pub fn opening<D: Disk>(disk: &D) -> Result<Option<Snapshot>, Fault> {
-        Ok(openings(disk)?.into_iter().next())
+        let (all, log) = (openings(disk)?, LogId::of(disk)?);
+        for opening in all {
+            if opening.is_of(disk, log)? {
+                return Ok(Some(opening));
+            }
+        }
+        Ok(None)
     }
 
     fn named<D: Disk>(disk: &D, last: impl Fn(Kind) -> Option<u64>) -> Result<Vec<Snapshot>, Fault> {
@@ -258,8 +264,14 @@ impl<'a, D: Disk> SnapshotWriter<'a, D> {
 }
 
 /// Removes snapshots beyond those kept, and segments that nothing needs; what came back since it was removed, too.
+/// Those of another log stand for nothing here, and stay to be told.
 fn prune<D: Disk>(disk: &D, keep: Keep) -> Result<usize, Fault> {
-    let (snapshots, openings) = (Snapshot::all(disk)?, openings(disk)?);
+    let log = LogId::of(disk)?;
+    let own = |mut all: Vec<Snapshot>| {
+        all.retain(|snapshot| snapshot.is_of(disk, log).unwrap_or(false));
+        all
+    };
+    let (snapshots, openings) = (own(Snapshot::all(disk)?), own(openings(disk)?));
     let given_up = openings.first().map_or(0, |opening| opening.last);
     let needless = match keep {
         Keep::Needed => snapshots.get(SNAPSHOTS_KEPT - 1).map_or(0, |oldest| oldest.last),
@@ -271,7 +283,8 @@ fn prune<D: Disk>(disk: &D, keep: Keep) -> Result<usize, Fault> {
     Ok(old.chain(closed).filter(|name| disk.remove(name).is_ok()).count())
 }
 
-fn openings<D: Disk>(disk: &D) -> Result<Vec<Snapshot>, Fault> {
+/// All snapshots that records were to begin with, the newest first, also those of another log.
+pub(crate) fn openings<D: Disk>(disk: &D) -> Result<Vec<Snapshot>, Fault> {
     Snapshot::named(disk, |kind| match kind {
         Kind::Opening(last) => Some(last),
         _ => None,

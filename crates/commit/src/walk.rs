@@ -47,7 +47,7 @@ fn along<D: Disk>(
     durable: &mut Durable,
     mut see: impl FnMut(u64, &[u8]) -> Result<ControlFlow<()>, Fault>,
 ) -> Result<Walked, Fault> {
-    let (segments, log) = (segments(disk)?, LogId::of(disk)?);
+    let (segments, own) = (segments(disk)?, LogId::said_by(disk)?);
     let mut going = Walked { last: None, next: from };
     let (mut before, mut given_up) = (None::<(String, End)>, 0);
     for (at, (first, name)) in segments.iter().enumerate() {
@@ -58,11 +58,7 @@ fn along<D: Disk>(
         let behind = segments.get(at + 1).map(|(first, _)| *first);
         let memory = going.last.take().map_or_else(Vec::new, |(segment, _)| segment.into_memory());
         let segment = load(disk, name, memory, behind, durable.last())?;
-        if let (Some(log), Some(of)) = (log, segment.log())
-            && log != of
-        {
-            return Err(strange(name));
-        }
+        belongs(name, segment.log(), own.as_ref())?;
         let (mut shown, next) = (ControlFlow::Continue(()), &mut going.next);
         let mut one = |number: u64, record: &[u8]| {
             if number >= from && shown.is_continue() {
@@ -103,22 +99,24 @@ fn along<D: Disk>(
     Ok(going)
 }
 
-/// That a segment is of another log than the newest one that says of which it is.
-fn strange(name: &str) -> Fault {
-    let what = "it is a segment of another log than the newest one: bring back what belongs together, or move away \
-        what does not, which a repair then gives up";
-    Fault::damaged(name, 0, what)
+/// That a segment is of the log that the newest one says, as far as both say so. Which of the two is to stay is for a
+/// person to say, so both are named.
+fn belongs(name: &str, of: Option<LogId>, own: Option<&(LogId, String)>) -> Result<(), Fault> {
+    let Some((_, newest)) = own.filter(|(log, _)| of.is_some_and(|of| of != *log)) else { return Ok(()) };
+    let what = format!(
+        "it is a segment of another log than {newest}, the newest one: bring back what belongs together, or move away \
+         what does not, which a repair then gives up"
+    );
+    Err(Fault::damaged(name, 0, what))
 }
 
-/// That none of these segments is of another log: which of them are to stay is for a person to say.
-pub fn own<D: Disk>(disk: &D, found: &[(u64, String)], log: Option<LogId>) -> Result<(), Fault> {
-    for (first, name) in found {
+/// That none of these segments is of another log.
+pub fn own<D: Disk>(disk: &D, found: &[(u64, String)]) -> Result<(), Fault> {
+    let own = LogId::said_by(disk)?;
+    found.iter().try_for_each(|(first, name)| {
         let of = head_of(disk, name)?.and_then(|head| LogId::of_segment(&head, *first));
-        if of.is_some_and(|of| log.is_some_and(|log| log != of)) {
-            return Err(strange(name));
-        }
-    }
-    Ok(())
+        belongs(name, of, own.as_ref())
+    })
 }
 
 /// That a segment begins where the one before it ended, or with what is wanted.

@@ -17,7 +17,7 @@ pub use housekeeping::{Keep, News, Report};
 pub use index_file::FileAt;
 pub use volumes::Volumes;
 
-use crate::identity::LogId;
+use crate::identity::{Identity, LogId};
 use crate::lane::LaneLog;
 use crate::names::Segments;
 use crate::rules::{Rules, RulesInForce};
@@ -28,7 +28,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline_spool::{
-    Ended, Event, Kinds, Listing, Loss, Options, Priority, Repaired, Spool, SpoolError, Stats, repair, repair_listed,
+    Ended, Event, Kinds, Listing, Loss, Options, PACKED, Priority, Repaired, Spool, SpoolError, Stats, repair,
+    repair_listed,
 };
 
 /// The files of the packet log.
@@ -85,7 +86,7 @@ impl Recorder {
     /// A volume's folder cannot be made or listed, or the options have no sense.
     pub fn open(options: Options, rules: Rules) -> Result<(Recorder, Opened), SpoolError> {
         let mut opened = Opened::default();
-        let (mut taken, mut listings) = (HashSet::new(), Vec::new());
+        let (mut taken, mut listings, mut said) = (HashSet::new(), Vec::new(), Vec::new());
         for volume in options.volumes.iter().map(|v| &v.path).chain(&options.slow) {
             let folder = volume.join(FOLDER);
             // Listed once, for all who want to know.
@@ -93,6 +94,7 @@ impl Recorder {
                 let mut listing = Listing::of(&folder)?;
                 opened.repaired.push(repair_listed(&mut listing, KINDS, REPAIR_PATIENCE, &mut mend::mend));
                 names(volume, &listing, &mut taken);
+                said.extend(newest_log(&listing).map(|log| (volume.clone(), log)));
                 listings.push(listing);
             } else if let Ok(listing) = Listing::of(&folder) {
                 names(volume, &listing, &mut taken);
@@ -104,6 +106,7 @@ impl Recorder {
         let (spool, found) = Spool::open(options.clone())?;
         opened.notes = found.notes;
         opened.notes.extend(noted);
+        opened.notes.extend(said.iter().filter(|(_, of)| *of != log).map(|(volume, of)| strange(volume, *of)));
         let segments = Arc::new(Segments::with_taken(taken).of_log(log));
         let rules = Arc::new(RulesInForce::new(rules));
         Ok((Recorder { spool, segments, rules, options, housekeeping: None, listings, repaired }, opened))
@@ -199,6 +202,26 @@ fn note(options: &Options) -> (LogId, Option<String>) {
         Err(e) => Some(format!("{}: its volumes cannot be noted in the data folder: {e}", path.display())),
     };
     (log, told)
+}
+
+/// Which log the newest segment of a volume is of, if it says so.
+fn newest_log(listing: &Listing) -> Option<LogId> {
+    let segments = listing.files().filter(|path| path.extension().is_some_and(|end| end == SEGMENT || end == PACKED));
+    // Behind its class a name is its time.
+    let newest = segments.max_by_key(|path| {
+        let mut time: Vec<_> = path.iter().rev().take(5).collect();
+        time.reverse();
+        time
+    })?;
+    Identity::of(&FileAt::open(newest).ok()?).ok()?.map(|identity| identity.log)
+}
+
+fn strange(volume: &Path, log: LogId) -> String {
+    format!(
+        "{}: its newest segment is of another log ({log}): where another data folder records to this volume, too, give \
+         each volumes of its own, as retention deletes the oldest segments of both",
+        volume.display()
+    )
 }
 
 /// Repairs a packet log that no living process writes to, or leaves alone what one does.

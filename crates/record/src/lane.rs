@@ -214,10 +214,12 @@ impl LaneLog {
             log.again = 0;
         }
         log.interval = interval;
-        let mut name = segment_name(class, interval * self.rules.segment_ns, self.lane, log.again);
+        // A file can say any time: the first interval of all begins before times do.
+        let begins_ns = interval.saturating_mul(self.rules.segment_ns);
+        let mut name = segment_name(class, begins_ns, self.lane, log.again);
         while self.segments.is_taken(&name) {
             log.again += 1;
-            name = segment_name(class, interval * self.rules.segment_ns, self.lane, log.again);
+            name = segment_name(class, begins_ns, self.lane, log.again);
         }
         if log.writer.begin(Path::new(&name)).is_err() {
             log.failed_ns = Some(at_ns);

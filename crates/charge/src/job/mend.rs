@@ -109,7 +109,7 @@ pub fn mend<D: Disk, R: Disk>(
         saved.map_err(|error| LogFault::Io { name: "the checkpoint of charging records".to_owned(), error })?;
     }
     let place = |from: u64| {
-        let gone = found.lost.iter().find(|gone| (gone.from..=gone.to).contains(&from));
+        let gone = found.lost.get(found.lost.partition_point(|gone| gone.to < from)).filter(|gone| gone.from <= from);
         gone.map_or_else(Box::default, |gone| format!("{}, octet {}", gone.name, gone.at).into())
     };
     let told = mended.untold.iter().map(|(from, to)| Effect::Lost { from: *from, to: *to, place: place(*from) });
@@ -165,11 +165,14 @@ struct Looks<'d, D: Disk> {
     unknown: BTreeSet<u32>,
     /// Slots of sessions that were open before entries that are gone.
     before: BTreeSet<u32>,
+    /// Whether sessions may be open that were not looked at when entries were gone last.
+    is_news: bool,
 }
 
 impl<'d, D: Disk> Looks<'d, D> {
     fn new(disk: &'d D, made: Option<Made>, checked: Option<Fold>) -> Result<Looks<'d, D>, Fault> {
-        let opening = Snapshot::opening(disk)?;
+        // One that is damaged is put aside, and what it stood for is gone: later snapshots have it in their balances.
+        let opening = Snapshot::opening(disk)?.filter(|opening| opening.check(disk).is_ok());
         let first = opening.as_ref().map_or(0, |opening| opening.last) + 1;
         let reading = read_snapshot(disk, opening.as_ref(), &mut || {})?;
         let snapshot = Snapshot::all(disk)?.into_iter().find(|snapshot| snapshot.check(disk).is_ok());
@@ -194,6 +197,7 @@ impl<'d, D: Disk> Looks<'d, D> {
             sessions: HashSet::new(),
             unknown: BTreeSet::new(),
             before: BTreeSet::new(),
+            is_news: true,
         })
     }
 
@@ -235,6 +239,7 @@ impl<'d, D: Disk> Looks<'d, D> {
             self.look_at(entry)?;
         }
         self.reading.fold(entry)?;
+        self.is_news |= entry.effects.iter().any(|effect| matches!(effect, Effect::Opened { .. }));
         let counted = self.counted.as_mut().filter(|_| self.made.is_some_and(|made| number <= made.entry));
         let folds = self.fold.as_mut().filter(|fold| number > fold.entry()).into_iter().chain(counted);
         let source = Source { entry: number, ..Source::default() };
@@ -257,7 +262,7 @@ impl<'d, D: Disk> Looks<'d, D> {
                 self.accounts.insert(account);
             }
         }
-        self.reading = known;
+        (self.reading, self.is_news) = (known, true);
         Ok(())
     }
 
@@ -267,6 +272,9 @@ impl<'d, D: Disk> Looks<'d, D> {
             return Ok(());
         }
         self.gone.push((number, number));
+        if !core::mem::take(&mut self.is_news) {
+            return Ok(());
+        }
         for (slot, name, account) in self.reading.look()?.opened() {
             self.accounts.insert(account);
             self.sessions.insert(name.into());
@@ -306,7 +314,17 @@ impl<'d, D: Disk> Looks<'d, D> {
     }
 
     fn mended(&mut self, next: u64) -> Result<Mended, Fault> {
-        let told = |(from, to): &(u64, u64)| self.told.iter().any(|(first, last)| first <= from && to <= last);
+        // How far what begins up to a number reaches: of millions of ranges each is looked up.
+        let mut reach = self.told.clone();
+        reach.sort_unstable();
+        reach.iter_mut().fold(0, |far, (_, last)| {
+            *last = far.max(*last);
+            *last
+        });
+        let told = |(from, to): &(u64, u64)| {
+            let before = reach.partition_point(|(first, _)| first <= from).checked_sub(1);
+            before.is_some_and(|at| *to <= reach[at].1)
+        };
         let untold: Vec<_> = self.gone.iter().filter(|range| !told(range)).copied().collect();
         let counted = self.counted.as_ref().map(Fold::records);
         let made = self.made.map_or(Some(0), |made| counted.and_then(|counted| made.records.checked_sub(counted)));
@@ -329,7 +347,7 @@ impl<'d, D: Disk> Looks<'d, D> {
     }
 
     fn is_gone(&self, entry: u64) -> bool {
-        self.gone.iter().any(|(from, to)| (*from..=*to).contains(&entry))
+        self.gone.get(self.gone.partition_point(|(_, to)| *to < entry)).is_some_and(|(from, _)| *from <= entry)
     }
 
     /// Slots whose session is open in the balances or in the records alone, or is another one there.

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use trunkline_charge::account::{Effect, Entry};
 use trunkline_charge::job::records::Step;
-use trunkline_charge::job::{Mended, mend, witness};
+use trunkline_charge::job::{Mended, look_through, mend, witness};
 use trunkline_charge::ledger::{self, Fault};
 use trunkline_charge::session::{Limits, State};
-use trunkline_commit::{Disk, Gone, Witness};
+use trunkline_commit::{Disk, Gone, Snapshot, Witness};
 
 const LATER: i64 = 2_000_000_000;
 
@@ -235,4 +235,65 @@ fn an_entry_that_is_gone_has_no_octets() {
     let told = Entry { at: 1, effects: vec![Effect::Lost { from: 1, to: 6, place: "a".into() }], sequence: 7 };
     assert_eq!((Entry::of_record(7, &told.encode()), told.is_lost()), (Ok(told.clone()), false));
     assert!(Entry::of_record(8, &told.encode()).is_err());
+}
+
+/// A ledger whose first entries were given up by age; the name of what they come to, and the first that is there.
+fn retained() -> (Life, String, u64) {
+    let mut life = Life::new();
+    for _ in 0..4 {
+        life.go_on(120);
+        life.append();
+        ledger::fold(&*life.ledger).unwrap();
+    }
+    let mut files = life.open(settings(10)).unwrap();
+    files.end(life.durable(), life.network.now).unwrap();
+    drop(files);
+    let first = ledger::retain(&*life.ledger, 200).unwrap();
+    let opening = Snapshot::opening(&*life.ledger).unwrap().unwrap().name().to_owned();
+    (life, opening, first)
+}
+
+/// What the first entries came to is damaged or cut: a repair puts it aside, tells those entries, and the balances are
+/// those of the snapshots behind it.
+#[test]
+fn an_opening_that_is_damaged_is_told_and_mended() {
+    let (life, opening, first) = retained();
+    let balance = life.network.core.state().account(1).unwrap().balance;
+    for cut in [false, true] {
+        let (world, files, known) = copied(&life);
+        if cut {
+            world.cut(&opening, 20)
+        } else {
+            world.spoil(&opening, 60)
+        }
+        let fault = ledger::audit_known(&*world, &known).unwrap_err();
+        assert!(fault.is_damage() && fault.to_string().starts_with(&opening), "{fault}");
+        let done = mended(&world, &files, &known);
+        assert_eq!(done.untold, [(1, first - 1)]);
+        assert!(done.also[0].starts_with(&opening) && done.kept == [format!("{opening}.damaged")], "{done:?}");
+        assert_eq!(opened(&world, &known).unwrap().account(1).unwrap().balance, balance);
+        let audit = ledger::audit_known(&*world, &known).unwrap();
+        assert_eq!((audit.differences, audit.lost.len(), audit.lost[0].to), (vec![], 1, first - 1));
+        records_go_on(&world, &files);
+    }
+}
+
+/// A crash after the opening was written, before the segments that it stands for were removed: nothing is wrong.
+#[test]
+fn segments_before_an_opening_are_no_damage() {
+    let mut life = Life::new();
+    for _ in 0..4 {
+        life.go_on(120);
+        life.append();
+        ledger::fold(&*life.ledger).unwrap();
+    }
+    let (left, cut) = (Arc::new(life.ledger.copied()), life.ledger.copied());
+    let first = ledger::retain(&cut, 200).unwrap();
+    let opening = Snapshot::opening(&cut).unwrap().unwrap().name().to_owned();
+    left.put(&opening, cut.octets(&opening));
+    assert!(first > 1 && left.segments().len() > cut.segments().len());
+    assert!(look_through(&*left, &[]).unwrap().is_whole());
+    let audit = ledger::audit(&*left).unwrap();
+    assert_eq!((audit.first, audit.differences), (first, vec![]));
+    assert!(mend(&left, None::<&World>, &[], (OPTIONS, LATER, true)).unwrap().is_whole());
 }

@@ -179,3 +179,36 @@ fn a_far_slot_takes_no_memory_for_those_before_it() {
     let taken = memory() - before;
     assert!(taken < 100 << 20, "{taken} octets");
 }
+
+/// A segment of another ledger of before heads said which it is can have millions that do not fit, among others that
+/// do: they are looked through and given up in the time that reading takes.
+#[test]
+fn hundreds_of_thousands_are_given_up_in_bounded_time_and_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Arc::new(Folder::open(folder.path()).unwrap());
+    let options = Options { segment_octets: 16 << 20, ..OPTIONS };
+    let mut log = Log::open(Arc::clone(&disk), options, |_| Ok(()), |_, _| Ok(())).unwrap();
+    let (mut group, mut number) = (Group::new(&options), 0);
+    for _ in 0..150 {
+        for _ in 0..1000 {
+            number += 1;
+            let moved = Effect::Moved { slot: u32::MAX - 1, place: Place::default() };
+            let one = if number % 3 == 0 { paid(number, 5) } else { entry(number, vec![moved]) };
+            group.put(&one.encode()).unwrap();
+        }
+        log.commit(&mut group).unwrap();
+    }
+    drop(log);
+    let (before, begun) = (memory(), std::time::Instant::now());
+    let found = look_through(&*disk, &[]).unwrap();
+    assert_eq!((found.lost(), found.lost.len(), found.also.len()), (100_000, 50_000, 10_001));
+    drop(found);
+    let done = mend(&disk, None::<&World>, &[], (options, LATER, false)).unwrap();
+    assert_eq!((done.untold.len(), done.also.len()), (50_000, 10_001));
+    assert!(mend(&disk, None::<&World>, &[], (options, LATER, false)).unwrap().is_whole());
+    let audit = ledger::audit(&*disk).unwrap();
+    assert_eq!((audit.lost.len(), audit.lost[1].from, audit.lost[1].to), (50_000, 4, 5));
+    assert!(audit.lost.iter().all(|lost| lost.told.is_some()));
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+    assert!(memory() - before < 150 << 20, "{} octets", memory() - before);
+}

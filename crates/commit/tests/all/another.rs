@@ -3,13 +3,15 @@
 //! Users of other stores meet them after a backup was put back in part, or a folder was copied: the segments of before
 //! that lay in another folder and stayed (etcd 9109), a database of one moment with a snapshot of another (etcd 7834),
 //! a snapshot of another server beside the own log (RaftKeeper 312), one that outlived its cluster (openraft 1894), an
-//! old segment that came back between others (etcd 11949), snapshots that lead into a gap (camunda 3573).
+//! old segment that came back between others (etcd 11949), snapshots that lead into a gap (camunda 3573), a state that
+//! is ahead of the records beside it (nats-server 6600).
 
 use crate::world::World;
 use core::ops::ControlFlow;
 use std::sync::Arc;
 use trunkline_commit::{
-    Disk, Fault, Group, Keep, Log, LogId, Options, SnapshotWriter, copy, read, repair, sealed, survey,
+    Disk, Fault, Group, Keep, Log, LogId, Options, Snapshot, SnapshotWriter, check_mark, copy, read, repair, sealed,
+    survey,
 };
 
 const OPTIONS: Options = Options { segment_octets: 4096, waiting_octets: 1 << 20 };
@@ -55,9 +57,15 @@ fn a_segment_of_another_log_is_told_by_all_whatever_its_numbers() {
         let world = Arc::new(own.copied());
         world.put(&name, other.octets(&name));
         let [started, read, surveyed] = told(&world);
+        // Both are named: which of them is the own one only people know.
+        let newest = own.segments().pop().unwrap();
+        let strange = if name == newest { own.segments().remove(0) } else { name.clone() };
         for told in [&read, &surveyed] {
-            assert!(told.contains("it is a segment of another log than the newest one"), "{name}: {told}");
+            let text = format!("{strange}, octet 0: it is a segment of another log than {newest}, the newest one");
+            assert!(told.starts_with(&text), "{name}: {told}");
         }
+        let copied = copy(&*world, &World::default(), |_| {}).unwrap_err().to_string();
+        assert!(copied.contains("another log than"), "{name}: {copied}");
         // A start reads from the snapshot on; what lies before is for who reads all.
         let is_read = name == *own.segments().last().unwrap();
         assert!(!is_read || started.contains("another log"), "{name}: {started}");
@@ -133,4 +141,117 @@ fn copies_are_the_same_log_and_older_ones_are_believed() {
     assert!(log.id().is_some());
     drop(log);
     assert_eq!(told(&before), ["nothing", "nothing", "nothing"]);
+}
+
+fn opened_with(world: &World, last: u64) -> String {
+    let mut writer = SnapshotWriter::begin(world, last).unwrap();
+    writer.put(&[1; 10]).unwrap();
+    writer.open_with().unwrap();
+    Snapshot::opening(world).unwrap().unwrap().name().to_owned()
+}
+
+/// The mark of a log that was longer, or shorter, came here alone: it knows nothing, and that is told.
+#[test]
+fn a_mark_of_another_log_knows_nothing_of_this_one() {
+    let own = log(3, 100);
+    for records in [10, 400] {
+        let other = log(5, records);
+        let world = Arc::new(own.copied());
+        world.put("durable", other.octets("durable"));
+        assert_eq!(told(&world), ["nothing", "nothing", "nothing"]);
+        let text = "durable, octet 0: it is of another log than the segments beside it";
+        let said = |fault: Option<&Fault>| assert!(fault.unwrap().to_string().starts_with(text), "{fault:?}");
+        said(check_mark(&*world).unwrap().as_ref());
+        let found = survey(&*world, Keep::All, &[], &mut |_, _| Ok(())).unwrap();
+        assert!(!found.is_whole() && found.lost.is_empty() && found.next == 101, "{found:?}");
+        said(found.also.first());
+        let log = open(&Arc::new(world.copied())).unwrap();
+        assert_eq!(log.next(), 101);
+        said(log.found().damaged.first());
+        repair(&*world, &found).unwrap();
+        assert!(survey(&*world, Keep::All, &[], &mut |_, _| Ok(())).unwrap().is_whole());
+        assert!(check_mark(&*world).unwrap().is_none());
+    }
+    // Of the own log it counts: an end that was put back is told.
+    let world = Arc::new(own.copied());
+    let (name, at, _) = world.blocks().pop().unwrap();
+    world.cut(&name, at);
+    assert!(told(&world)[0].contains("records were durable up to 100 (the mark durable)"), "{:?}", told(&world));
+}
+
+/// What the records of another log begin with stands for nothing here: no segment leaves because of it.
+#[test]
+fn an_opening_of_another_log_removes_nothing() {
+    let (own, other) = (log(3, 100), log(5, 100));
+    let boundary = other.segments()[3][..20].parse::<u64>().unwrap() - 1;
+    let name = opened_with(&other, boundary);
+    let world = Arc::new(own.copied());
+    world.put(&name, other.octets(&name));
+    assert!(Snapshot::opening(&*world).unwrap().is_none());
+    assert_eq!(told(&world), ["nothing", "nothing", "nothing"]);
+    let mut writer = SnapshotWriter::begin(&*world, sealed(&*world).unwrap()).unwrap();
+    writer.put(&[3; 10]).unwrap();
+    writer.finish(Keep::All).unwrap();
+    assert_eq!(world.segments(), own.segments());
+    let found = survey(&*world, Keep::All, &[], &mut |_, _| Ok(())).unwrap();
+    assert!(found.lost.is_empty(), "{found:?}");
+    assert!(found.also[0].to_string().contains("it is a snapshot of another log"), "{found:?}");
+    repair(&*world, &found).unwrap();
+    assert!(survey(&*world, Keep::All, &[], &mut |_, _| Ok(())).unwrap().is_whole());
+    assert!(world.list().unwrap().contains(&format!("{name}.damaged")));
+}
+
+/// Two snapshots of the own log stay, however many of another one lie beside them, and all segments that they need.
+#[test]
+fn snapshots_of_another_log_take_no_place_of_the_own_ones() {
+    let (own, other) = (log(3, 100), log(5, 100));
+    let number = |at: usize| own.segments()[at][..20].parse::<u64>().unwrap() - 1;
+    let snapshot = |world: &World, last: u64| {
+        let mut writer = SnapshotWriter::begin(world, last).unwrap();
+        writer.put(&[1; 10]).unwrap();
+        writer.finish(Keep::Needed).unwrap();
+    };
+    let world = own.copied();
+    snapshot(&world, number(2));
+    for last in [number(3), number(4)] {
+        let name = format!("{last:020}.snapshot");
+        let mut writer = SnapshotWriter::begin(&*other, last).unwrap();
+        writer.put(&[5; 10]).unwrap();
+        writer.finish(Keep::All).unwrap();
+        world.put(&name, other.octets(&name));
+    }
+    snapshot(&world, sealed(&world).unwrap());
+    assert_eq!(world.segments()[0], own.segments()[2], "from the older of the two own ones on");
+}
+
+/// A crash between the two leaves segments that an opening stands for: nothing is wrong with them.
+#[test]
+fn segments_that_a_crash_left_before_an_opening_are_no_damage() {
+    let own = log(3, 100);
+    let (before, with) = (own.copied(), own.copied());
+    let boundary = own.segments()[2][..20].parse::<u64>().unwrap() - 1;
+    let name = opened_with(&with, boundary);
+    before.put(&name, with.octets(&name));
+    assert_eq!(told(&Arc::new(before.copied())), ["nothing", "nothing", "nothing"]);
+    let mut first = None;
+    let found = survey(&before, Keep::All, &[], &mut |numbers, _| {
+        first.get_or_insert(*numbers.start());
+        Ok(())
+    });
+    assert!(found.unwrap().is_whole());
+    assert_eq!(first, Some(boundary + 1));
+}
+
+/// One that is damaged stands for nothing: a repair puts it aside and says what it stood for.
+#[test]
+fn an_opening_that_is_damaged_is_put_aside() {
+    let world = log(3, 100);
+    let boundary = world.segments()[2][..20].parse::<u64>().unwrap() - 1;
+    let name = opened_with(&world, boundary);
+    world.spoil(&name, 40);
+    let found = survey(&*world, Keep::All, &[], &mut |_, _| Ok(())).unwrap();
+    assert_eq!((found.lost(), found.also.len()), (boundary, 1), "{found:?}");
+    repair(&*world, &found).unwrap();
+    assert!(survey(&*world, Keep::All, &[], &mut |_, _| Ok(())).unwrap().is_whole());
+    assert_eq!(open(&world).unwrap().next(), 101);
 }

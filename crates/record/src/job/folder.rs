@@ -71,7 +71,10 @@ pub struct Wish {
     pub classes: Vec<Class>,
 }
 
-pub(super) const HOUR_NS: i64 = 3_600_000_000_000;
+const MINUTE_NS: i64 = 60_000_000_000;
+pub(super) const HOUR_NS: i64 = 60 * MINUTE_NS;
+/// How long behind its name a segment has packets at most: `record.segment-time`, and what names leave out.
+pub(super) const LENGTH_MAX_NS: i64 = HOUR_NS + MINUTE_NS;
 
 /// The segments of a data folder, on all its volumes, that may hold what is wished for, ordered by class, time, lane
 /// and number; `source` is what they are to bear. A folder without a log has none.
@@ -108,10 +111,11 @@ fn hours(folder: &Path, class: Class, source: usize, span: &Span, out: &mut Vec<
         for (month, path) in numbered(&path)? {
             for (day, path) in numbered(&path)? {
                 for (hour, path) in numbered(&path)? {
-                    let at_ns = ns_of(year, month, day).saturating_add(i64::from(hour) * HOUR_NS);
+                    let minutes = minutes_of(year, month, day, hour);
+                    let at_ns = minutes.saturating_mul(MINUTE_NS);
                     let (first_ns, last_ns) = (at_ns.saturating_sub(HOUR_NS), at_ns.saturating_add(2 * HOUR_NS));
                     if (Span { first_ns, last_ns }).meets(span) {
-                        segments(&path, at_ns, class, source, out)?;
+                        segments(&path, minutes, class, source, out)?;
                     }
                 }
             }
@@ -136,7 +140,7 @@ pub fn newest_hour(data: &Path, classes: &[Class]) -> io::Result<Option<i64>> {
             folder = path;
         }
         if let [year, month, day, hour] = parts[..] {
-            newest = newest.max(Some(ns_of(year, month, day).saturating_add(i64::from(hour) * HOUR_NS)));
+            newest = newest.max(Some(minutes_of(year, month, day, hour).saturating_mul(MINUTE_NS)));
         }
     }
     Ok(newest)
@@ -149,7 +153,7 @@ fn order(file: &SegmentFile) -> (usize, Option<Class>, i64, u16, u32, &Path) {
 
 /// Leaves out the segments of a lane that ended before the span, or began after it. A segment holds packets of its own
 /// interval of time, and late ones of the one before: none from before its lane's segment before, and none from after
-/// the next one began.
+/// the next one began, but where `segment-time` became longer meanwhile.
 fn near(mut files: Vec<SegmentFile>, span: &Span) -> Vec<SegmentFile> {
     files.sort_by_key(|f| (f.lane, f.begins_ns));
     let begin_of = |from: Option<&SegmentFile>, lane: u16| from.filter(|f| f.lane == lane).map(|f| f.begins_ns);
@@ -160,12 +164,26 @@ fn near(mut files: Vec<SegmentFile>, span: &Span) -> Vec<SegmentFile> {
             let later = files[at..].iter().find(|f| f.lane != file.lane || f.begins_ns > file.begins_ns);
             let first_ns = begin_of(earlier, file.lane).unwrap_or(i64::MIN);
             let last_ns = begin_of(later, file.lane).unwrap_or(i64::MAX);
-            Span { first_ns, last_ns }.meets(span)
+            Span { first_ns, last_ns }.meets(span) || goes_on(file, last_ns, span.first_ns)
         })
         .collect();
     let mut keep = keep.into_iter();
     files.retain(|_| keep.next().unwrap_or(true));
     files
+}
+
+/// Whether a segment may hold packets of a time that is after the next one's name: one of an hour that was begun beside
+/// those of its minutes, since the setting was changed, is named after the full hour. It was written until then.
+fn goes_on(file: &SegmentFile, next_ns: i64, from_ns: i64) -> bool {
+    let until_ns = file.begins_ns.saturating_add(LENGTH_MAX_NS);
+    if !(next_ns..=until_ns).contains(&from_ns) {
+        return false;
+    }
+    let since = |at: std::time::SystemTime| at.duration_since(std::time::UNIX_EPOCH).ok();
+    let modified = file.path.metadata().and_then(|about| about.modified()).ok().and_then(since);
+    let modified_ns = modified.and_then(|since| i64::try_from(since.as_nanos()).ok());
+    // What is written now is not on the disk yet; of what cannot be asked nobody knows.
+    file.growing || modified_ns.is_none_or(|at| at >= from_ns)
 }
 
 /// Folders whose names are numbers.
@@ -187,8 +205,8 @@ fn numbered(folder: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
     Ok(found)
 }
 
-/// The segments of an hour's folder.
-fn segments(folder: &Path, hour_ns: i64, class: Class, source: usize, out: &mut Vec<SegmentFile>) -> io::Result<()> {
+/// The segments of the folder of an hour, which begins so many minutes after 1970.
+fn segments(folder: &Path, hour: i64, class: Class, source: usize, out: &mut Vec<SegmentFile>) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let path = entry.path();
@@ -202,7 +220,7 @@ fn segments(folder: &Path, hour_ns: i64, class: Class, source: usize, out: &mut 
         };
         let Some((minute, lane, again)) = parts_of(plain) else { continue };
         let index = if growing { Vec::new() } else { vec![folder.join(plain).with_extension("idx")] };
-        let begins_ns = hour_ns.saturating_add(i64::from(minute) * 60_000_000_000);
+        let begins_ns = hour.saturating_add(i64::from(minute)).saturating_mul(MINUTE_NS);
         out.push(SegmentFile { path, indexes: index, source, class: Some(class), lane, again, begins_ns, growing });
     }
     Ok(())
@@ -215,9 +233,9 @@ fn parts_of(name: &str) -> Option<(u32, u16, u32)> {
     Some((minute.parse().ok().filter(|m| *m < 60)?, lane.parse().ok()?, again.parse().ok()?))
 }
 
-/// Midnight of a day, nanoseconds since 1970.
-fn ns_of(year: u32, month: u32, day: u32) -> i64 {
-    date::days_of(i64::from(year), month, day).saturating_mul(24 * HOUR_NS)
+/// The minute in which an hour begins, since 1970.
+fn minutes_of(year: u32, month: u32, day: u32, hour: u32) -> i64 {
+    date::days_of(i64::from(year), month, day).saturating_mul(24).saturating_add(i64::from(hour)).saturating_mul(60)
 }
 
 #[cfg(test)]
@@ -225,7 +243,7 @@ mod tests {
     use super::*;
     use crate::names::segment_name;
 
-    const MINUTE: i64 = 60_000_000_000;
+    const MINUTE: i64 = MINUTE_NS;
 
     #[test]
     fn names_are_read_as_they_are_written() {
@@ -273,5 +291,48 @@ mod tests {
                 .unwrap()
                 .is_empty()
         );
+    }
+
+    /// Users of other recorders miss packets where the length of segments was changed within an hour.
+    #[test]
+    fn a_segment_of_an_hour_beside_those_of_minutes_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let hour = 1_795_179_600_000_000_000;
+        assert_eq!(hour % HOUR_NS, 0);
+        let put = |name: String, until_ns: i64| {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let until = std::time::UNIX_EPOCH + std::time::Duration::from_nanos(until_ns as u64);
+            std::fs::File::create(path).unwrap().set_modified(until).unwrap();
+        };
+        // Of minutes until half past, then one of an hour: it is named after the full hour.
+        for minute in 0..30 {
+            let at = hour + minute * MINUTE;
+            put(segment_name(Class::Rtp, at, 0, 0), at + MINUTE + 2_000_000_000);
+        }
+        put(segment_name(Class::Rtp, hour, 0, 1), hour + HOUR_NS + 2_000_000_000);
+        put(segment_name(Class::Rtp, hour + HOUR_NS, 0, 0), hour + 2 * HOUR_NS);
+        let found = |first_ns: i64, last_ns: i64| -> Vec<(i64, u32)> {
+            let wish = Wish { span: Span { first_ns, last_ns }, classes: vec![Class::Rtp] };
+            let found = list(folder.path(), 0, &wish).unwrap();
+            found.iter().map(|file| ((file.begins_ns - hour) / MINUTE, file.again)).collect()
+        };
+        let at = hour + 45 * MINUTE;
+        assert_eq!(found(at, at + MINUTE), [(0, 1), (29, 0), (60, 0)]);
+        // Those of minutes are found as before: no more of them are opened.
+        let at = hour + 20 * MINUTE;
+        assert_eq!(found(at, at + 1), [(0, 1), (19, 0), (20, 0), (21, 0)]);
+    }
+
+    /// The first time there is: the name's minute begins before it.
+    #[test]
+    fn the_first_minute_of_all_is_read_as_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = segment_name(Class::Sip, i64::MIN, 0, 0);
+        let path = folder.path().join(&name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, b"").unwrap();
+        let found = list(folder.path(), 0, &Wish { span: Span::ALL, classes: vec![Class::Sip] }).unwrap();
+        assert_eq!(segment_name(Class::Sip, found[0].begins_ns, 0, 0), name);
     }
 }

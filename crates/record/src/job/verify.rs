@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use trunkline_capture::FileError;
 use trunkline_kit::sums::{Compared, Origin, Sums};
 
-use super::folder::{HOUR_NS, SegmentFile};
+use super::folder::{HOUR_NS, LENGTH_MAX_NS, SegmentFile};
 use super::index_file::{self, FileAt};
 use crate::identity::{Identity, LogId};
 use crate::index::{Facts, Flow, IndexError, ReadAt, Span, View};
@@ -136,7 +136,7 @@ pub fn belongs(
             let span = facts.map(|facts| facts.span).filter(|span| !span.is_empty());
             let near = Span {
                 first_ns: file.begins_ns.saturating_sub(HOUR_NS),
-                last_ns: file.begins_ns.saturating_add(HOUR_NS),
+                last_ns: file.begins_ns.saturating_add(LENGTH_MAX_NS),
             };
             match span.filter(|span| span.first_ns < near.first_ns || span.last_ns > near.last_ns) {
                 Some(_) => Belongs::Elsewhere("its packets are not of the time of its name".to_owned()),

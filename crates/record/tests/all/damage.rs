@@ -9,7 +9,7 @@ use crate::eventually::PATIENCE;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use trunkline_capture::{Batch, FileSource};
+use trunkline_capture::{Batch, FileSource, Packet};
 use trunkline_kit::sums::Origin;
 use trunkline_record::identity::LogId;
 use trunkline_record::index::{IndexError, Span};
@@ -243,4 +243,95 @@ fn a_repair_of_the_index_does_not_call_another_segment_whole() {
     index_file::write(&file.indexes[0], &octets, file.open().unwrap().owner().unwrap()).unwrap();
     let found = deep(file);
     assert!(found.index.is_none() && matches!(found.contents, Contents::Damaged(_)), "{found:?}");
+}
+
+/// Records empty packets of these times in one lane, in segments of so long; the data folder.
+fn timed(folder: &Path, segment_ns: i64, times: &[i64]) -> PathBuf {
+    let data = folder.join("data");
+    let mut options = Options::new(vec![Volume::new(&data)]).memory(64 << 20);
+    options.keep_free = 0;
+    let (recorder, _) = Recorder::open(options, Rules { segment_ns, ..Rules::default() }).unwrap();
+    let mut log = recorder.lane(0, "eth0");
+    for (number, at_ns) in (1..).zip(times) {
+        let (octets, at_ns) = ([0; 60], *at_ns);
+        let packet = Packet { at_ns, number, offset: 0, start: 0, captured: 60, wire: 60, link: 1, file: 0 };
+        assert!(log.packet(&packet, &octets, &trunkline_wire::decode(1, &octets), Class::Other).is_some());
+    }
+    log.finish();
+    drop(log);
+    recorder.close(PATIENCE);
+    data
+}
+
+fn all(data: &Path) -> Vec<SegmentFile> {
+    list(data, 0, &Wish { span: Span::ALL, classes: Class::ALL.to_vec() }).unwrap()
+}
+
+/// A clock that was set by NTP after the first packets, ahead or back, by little or by years (users of other recorders
+/// have segments in the wrong hour then, ex_nvr 404, or indexes of the year 2099, n2disk 26): each segment is still the
+/// one of its name, also one of an earlier version, which says nothing.
+#[test]
+fn a_clock_that_leaps_makes_no_segment_another_one() {
+    const SECOND: i64 = 1_000_000_000;
+    let begin = 1_795_181_123 * SECOND + 777;
+    let leaps = [1, 59, 61, 3540, 3601, 7200, 86_400, 300_000_000];
+    for segment in [1, 60, 90, 3590, 3599, 3600] {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut times, mut at) = (Vec::new(), begin);
+        for leap in leaps.iter().flat_map(|leap| [*leap, -*leap]) {
+            // Up to the very end of the interval, then the leap, and on from there.
+            let end = (at.div_euclid(segment * SECOND) + 1) * segment * SECOND - 1;
+            times.extend([at, at + SECOND / 2, end, end + leap * SECOND, end + leap * SECOND + 1]);
+            at += SECOND;
+        }
+        let data = timed(folder.path(), segment * SECOND, &times);
+        let mut packets = 0;
+        for file in all(&data) {
+            let found = deep(&file);
+            packets += found.facts.unwrap().packets;
+            let place = belongs(&file, (None, found.facts.as_ref()), None);
+            assert!(matches!(place, Belongs::Unknown(_)), "{segment} s, {}: {place:?}", file.path.display());
+            let log = Volumes::of(&data).unwrap().log;
+            assert_eq!(belongs(&file, (found.identity.as_ref(), found.facts.as_ref()), log), Belongs::Here);
+        }
+        assert_eq!(packets, times.len() as u64);
+    }
+}
+
+/// Whatever time a file says, its packets get a segment, and it is the one of its name.
+#[test]
+fn the_first_and_the_last_time_of_all_have_segments() {
+    let folder = tempfile::tempdir().unwrap();
+    let times = [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX];
+    let data = timed(folder.path(), 60_000_000_000, &times);
+    let (files, log) = (all(&data), Volumes::of(&data).unwrap().log);
+    assert_eq!(files.len(), 4);
+    for file in files {
+        let found = deep(&file);
+        assert_eq!(belongs(&file, (found.identity.as_ref(), found.facts.as_ref()), log), Belongs::Here, "{file:?}");
+    }
+}
+
+/// Where two data folders record to one volume, each says so when it starts: retention deletes the segments of both.
+#[test]
+fn a_volume_with_segments_of_another_log_is_told_at_a_start() {
+    let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    let [one, other, volume] = folders.each_ref().map(|folder| folder.path().join("data"));
+    let open = |data: &Path, beside: Option<&Path>| {
+        let volumes = [Some(data), beside].into_iter().flatten().map(Volume::new).collect();
+        let mut options = Options::new(volumes).memory(64 << 20);
+        options.keep_free = 0;
+        Recorder::open(options, Rules::default()).unwrap()
+    };
+    // Each has its own number already.
+    drop(open(&one, None));
+    drop(open(&other, None));
+    let made = log(folders[2].path(), false);
+    assert_eq!(made, volume);
+    let of = Volumes::of(&volume).unwrap().log.unwrap();
+    let (_, opened) = open(&one, Some(&volume));
+    let text = format!("{}: its newest segment is of another log ({of})", volume.display());
+    assert!(opened.notes.len() == 1 && opened.notes[0].starts_with(&text), "{:?}", opened.notes);
+    let (_, opened) = open(&other, None);
+    assert_eq!(opened.notes, Vec::<String>::new());
 }

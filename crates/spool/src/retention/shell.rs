@@ -22,6 +22,8 @@ use trunkline_kit::date;
 const PLANS_MAX: usize = 8;
 /// Nanoseconds of the minute that a segment's name tells.
 const MINUTE_NS: i64 = 60_000_000_000;
+/// How long behind the minute of its name a segment is written at most.
+const LENGTH_MAX_NS: i64 = 60 * MINUTE_NS;
 /// Files of folders of passing files that are counted.
 const PASSING_FILES_MAX: usize = 100_000;
 /// Percent of its file system that segments may have though others have filled it beyond a limit in percent.
@@ -399,7 +401,7 @@ impl Retention {
             class: self.class_of(relative),
             volume,
             relative: relative.into(),
-            span_ns: span_of(relative).unwrap_or_else(|| modified_ns(&metadata)),
+            span_ns: span_of_file(relative, modified_ns(&metadata)),
             octets: metadata.len() + self.beside(path),
             committed: None,
         });
@@ -438,6 +440,13 @@ fn keep_free(space: Space, own: u64, wanted: u64) -> u64 {
     wanted.min(within_reach.saturating_sub(space.size / 100 * SHARE_PERCENT_MIN))
 }
 
+/// The time of a segment that was not seen to be written: from the minute of its name to when it was, which is an hour
+/// later at most. Pins hold it, and its age counts, by that.
+fn span_of_file(relative: &Path, modified_ns: i64) -> (i64, i64) {
+    let Some((first, last)) = span_of(relative) else { return (modified_ns, modified_ns) };
+    (first, modified_ns.clamp(last, last.saturating_add(LENGTH_MAX_NS)))
+}
+
 /// The minute that the name of a segment tells: `.../2026/11/20/13/46-3.pcapng`.
 fn span_of(relative: &Path) -> Option<(i64, i64)> {
     let parts: Vec<&str> = relative.iter().rev().take(5).map(|p| p.to_str()).collect::<Option<_>>()?;
@@ -450,10 +459,9 @@ fn span_of(relative: &Path) -> Option<(i64, i64)> {
     Some((first, first + MINUTE_NS - 1))
 }
 
-fn modified_ns(metadata: &std::fs::Metadata) -> (i64, i64) {
+fn modified_ns(metadata: &std::fs::Metadata) -> i64 {
     let since = metadata.modified().ok().and_then(|t| t.duration_since(SystemTime::UNIX_EPOCH).ok());
-    let at = since.map_or(0, |d| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX));
-    (at, at)
+    since.map_or(0, |d| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]
@@ -480,6 +488,18 @@ mod tests {
         let all = passing(folder.path());
         assert!(all.len() == 2 && all.iter().all(|(on, octets)| *on == device && *octets >= 5000), "{all:?}");
         assert!(passing(&folder.path().join("none")).is_empty());
+    }
+
+    /// Segments of an hour are named after its first minute: a pin on their middle holds them after a restart, too.
+    #[test]
+    fn a_segment_lasts_from_its_name_until_it_was_written() {
+        let (name, minute) = (Path::new("sip/1970/01/01/00/10-0.pcapng"), |n: i64| n * MINUTE_NS);
+        for (written, last) in [(0, minute(11) - 1), (minute(11), minute(11)), (minute(69), minute(69))] {
+            assert_eq!(span_of_file(name, written), (minute(10), last));
+        }
+        // One that was copied here, or read from a capture of that time.
+        assert_eq!(span_of_file(name, i64::MAX), (minute(10), minute(71) - 1));
+        assert_eq!(span_of_file(Path::new("x.pcapng"), 7), (7, 7));
     }
 
     #[test]

@@ -36,6 +36,9 @@ impl Log {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, vec![hour as u8; 1000]).unwrap();
         std::fs::write(path.with_extension("idx"), vec![hour as u8; 100]).unwrap();
+        // It was written in the minute of its name.
+        let written = SystemTime::UNIX_EPOCH + START + HOUR * hour + Duration::from_secs(59);
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(written).unwrap();
     }
 
     fn options(&self, sip: ClassRule, rtp: ClassRule) -> RetentionOptions {
@@ -123,6 +126,25 @@ fn what_is_pinned_or_read_stays_until_it_is_not() {
     pins.unpin(pin.id).unwrap();
     assert_eq!(run_at(&mut retention, 20, 1).removed.len(), 3);
     assert_eq!(log.left("sip"), log.left("rtp"));
+}
+
+/// A segment of an hour is named after its first minute: a restart knows until when it was written, so that a pin on its
+/// middle holds it and its age counts from its end.
+#[test]
+fn a_segment_that_was_written_for_an_hour_is_held_and_ages_by_its_end() {
+    let log = Log::new(20);
+    for (class, hour) in (0..20).flat_map(|hour| [("sip", hour), ("rtp", hour)]) {
+        let written = SystemTime::UNIX_EPOCH + START + HOUR * (hour + 1);
+        let path = log.fast.path().join(name(class, hour));
+        std::fs::File::options().write(true).open(path).unwrap().set_modified(written).unwrap();
+    }
+    let options = log.options(age(5), age(5));
+    let middle = (START + HOUR * 3 + HOUR / 2).as_nanos() as i64;
+    Pins::new(&options.pins).pin(Some("sip"), (middle, middle + 1), "case 8").unwrap();
+    let mut retention = open_at(options, 20);
+    run_at(&mut retention, 20, 0);
+    assert_eq!(log.left("sip"), [3, 14, 15, 16, 17, 18, 19]);
+    assert_eq!(log.left("rtp"), [14, 15, 16, 17, 18, 19]);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! One run for one data folder: a second one is refused, with the process of the first.
+//! One run for one data folder, and for each volume of its packet log: a second one is refused, with the process of the
+//! first. Two on one volume would give segments the same names, and each would delete what the other keeps.
 //!
 //! A lock that the kernel gives back when the process ends says who is there, never a number in a file alone: that may
 //! be of a process that is gone, or by now another's.
@@ -24,7 +25,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// The right to run; given back when dropped, or when the process ends in whatever way. The lock is on the folder
 /// itself, which nobody can put another one in place of, and on the file with the process's number.
 #[derive(Debug)]
-pub struct Only(#[expect(dead_code, reason = "holds the locks")] Option<[File; 2]>);
+pub struct Only(#[expect(dead_code, reason = "holds the locks")] Vec<File>);
 
 impl Only {
     /// Takes it for a data folder that is there.
@@ -33,6 +34,27 @@ impl Only {
     /// Another process has it: which one. The file cannot be made.
     pub fn take(data: &Path) -> Result<Only, Failure> {
         Only::take_within(data, PATIENCE)
+    }
+
+    /// The same with further folders of the packet log. One that is not there now, or whose file system has no locks, is
+    /// left out: recording goes on without it until it is there.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take); one of them is taken.
+    pub fn take_with<'v>(data: &Path, volumes: impl IntoIterator<Item = &'v Path>) -> Result<Only, Failure> {
+        let mut only = Only::take(data)?;
+        for volume in volumes {
+            let Ok(folder) = File::open(volume) else { continue };
+            match within(PATIENCE, || flock(&folder, FlockOperation::NonBlockingLockExclusive)) {
+                Ok(()) => only.0.push(folder),
+                Err(rustix::io::Errno::WOULDBLOCK) => return Err(Failure::Failed(shared(volume))),
+                Err(error) => {
+                    let path = volume.display();
+                    tracing::warn!("{path}: its file system has no locks ({error}): a second run is not refused");
+                }
+            }
+        }
+        Ok(only)
     }
 
     fn take_within(data: &Path, patience: Duration) -> Result<Only, Failure> {
@@ -48,18 +70,12 @@ impl Only {
             return Err(Failure::Failed(format!("{}: {why}", path.display())));
         }
         let folder = File::open(data).map_err(failed)?;
-        let begun = Instant::now();
         let lock = || match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
             Err(rustix::io::Errno::WOULDBLOCK) => Err(rustix::io::Errno::WOULDBLOCK),
             // Some file systems lock files alone.
             _ => flock(&file, FlockOperation::NonBlockingLockExclusive),
         };
-        let mut locked = lock();
-        while locked == Err(rustix::io::Errno::WOULDBLOCK) && begun.elapsed() < patience {
-            std::thread::park_timeout(TICK);
-            locked = lock();
-        }
-        match locked {
+        match within(patience, lock) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => return Err(Failure::Failed(taken(data, &mut file))),
             Err(error) => {
@@ -67,14 +83,33 @@ impl Only {
                     "{}: its file system has no locks ({error}): a second run is not refused",
                     path.display()
                 );
-                return Ok(Only(None));
+                return Ok(Only(Vec::new()));
             }
         }
         rights::hand_over(data, &[NAME]).map_err(failed)?;
         file.set_len(0).map_err(failed)?;
         writeln!(file, "{}", std::process::id()).map_err(failed)?;
-        Ok(Only(Some([folder, file])))
+        Ok(Only(vec![folder, file]))
     }
+}
+
+/// Tries a lock for so long.
+fn within(patience: Duration, lock: impl Fn() -> rustix::io::Result<()>) -> rustix::io::Result<()> {
+    let begun = Instant::now();
+    let mut locked = lock();
+    while locked == Err(rustix::io::Errno::WOULDBLOCK) && begun.elapsed() < patience {
+        std::thread::park_timeout(TICK);
+        locked = lock();
+    }
+    locked
+}
+
+fn shared(volume: &Path) -> String {
+    format!(
+        "{}: it is recorded to already, by another process or under another name: name another folder in \
+         record.volumes or record.slow-tier",
+        volume.display()
+    )
 }
 
 fn taken(data: &Path, file: &mut File) -> String {
@@ -101,6 +136,20 @@ mod tests {
         assert!(why.contains(&format!("process {} runs", std::process::id())), "{why}");
         drop(first);
         Only::take(data.path()).unwrap();
+    }
+
+    /// Two on one volume would write, and delete, beside each other; one that is not there is no reason to end.
+    #[test]
+    fn a_volume_is_recorded_to_by_one_run() {
+        let [data, other, volume] = [0, 1, 2].map(|_| tempfile::tempdir().unwrap());
+        let gone = volume.path().join("gone");
+        let first = Only::take_with(data.path(), [volume.path(), &gone]).unwrap();
+        for volume in [volume.path(), data.path()] {
+            let Err(Failure::Failed(why)) = Only::take_with(other.path(), [volume]) else { panic!("it is taken") };
+            assert!(why.starts_with(&format!("{}: it is recorded to already", volume.display())), "{why}");
+        }
+        drop(first);
+        Only::take_with(other.path(), [volume.path()]).unwrap();
     }
 
     /// Who removes the file frees nothing: the folder is locked. A second name of it may be that of a file of others.

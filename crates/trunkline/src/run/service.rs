@@ -110,7 +110,9 @@ impl Service {
     pub fn start(settings: &Settings) -> Result<Service, Failure> {
         let folder = &settings.data.folder;
         std::fs::create_dir_all(folder).map_err(|e| Failure::Failed(format!("{}: {e}", folder.display())))?;
-        let only = Only::take(folder)?;
+        let record = &settings.record;
+        let volumes = record.volumes.iter().chain(&record.slow_tier).filter(|_| record.enabled);
+        let only = Only::take_with(folder, volumes.map(PathBuf::as_path))?;
         // Packets wait in the rings from now on, while all the rest is opened.
         let since_ns = super::now_ns();
         let listening = Listening { rings: open_rings(settings)?, since_ns };

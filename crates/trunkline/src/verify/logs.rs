@@ -22,7 +22,8 @@ pub fn is_part(path: &Path) -> bool {
 /// Whether it is a file of a log.
 pub fn is_of_log(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    is_segment(path) || name.ends_with(".snapshot") || ["durable", "lock", "next.log.part"].contains(&&*name)
+    let ends = [".snapshot", ".opening"].iter().any(|end| name.ends_with(end));
+    is_segment(path) || ends || ["durable", "lock", "next.log.part"].contains(&&*name)
 }
 
 /// Checks all blocks of a log, its mark and its snapshots.

@@ -159,6 +159,7 @@ fn walk(folder: &Path, singles: &mut Vec<PathBuf>, logs: &mut Vec<PathBuf>) -> i
         let (path, kind) = (entry.path(), entry.file_type()?);
         if kind.is_dir() {
             walk(&path, singles, logs)?;
+            singles.extend(Some(path).filter(|path| single::is_own(path)));
         } else if !kind.is_socket() {
             files.push(path);
         }

@@ -28,6 +28,15 @@ pub fn is_beside(path: &Path) -> bool {
     with_day || lock || ["-wal", "-shm", "-journal", ".sums.part"].iter().any(|end| name.ends_with(end))
 }
 
+/// Whether the program has a file of this name, which a folder or a pipe in its place is not.
+pub fn is_own(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let names = ["calls.checkpoint", "checkpoint", "cursor", "redo.0", "redo.1", "retention.clock", "rows.journal"];
+    let endings = [".sqlite", ".rrd", ".ber"];
+    let in_packets = path.ends_with(volumes::FILE) || path.ends_with(PINS);
+    in_packets || names.contains(&&*name) || endings.iter().any(|end| name.ends_with(end))
+}
+
 /// Checks one, by what it is.
 pub fn check(path: &Path, deep: bool) -> Item {
     if path.ends_with(PINS) {
@@ -35,6 +44,10 @@ pub fn check(path: &Path, deep: bool) -> Item {
     }
     match path.metadata() {
         Ok(about) if about.is_file() => {}
+        Ok(_) if is_own(path) => {
+            let what = "it is not a file: a folder, a pipe or a device, or a link to one";
+            return Item::new("no file", path, "whether it is a file").fault(what);
+        }
         Ok(_) => return Item::new("no file", path, "").left_out("it is a link to a folder, a pipe or a device"),
         Err(e) => return Item::new("file", path, "").unreadable(e),
     }

@@ -166,3 +166,35 @@ fn a_damaged_note_of_volumes_does_not_stop_a_repair() {
         desk.verify(&["--deep"], 0);
     }
 }
+
+/// A pipe would hold who opens it, and a folder says nothing: the file that should be there is gone.
+#[test]
+fn what_is_no_file_in_place_of_an_own_one_is_damage() {
+    let desk = Desk::new();
+    let day = desk.of("day").remove(0);
+    fs::create_dir_all(desk.path("data/spool")).unwrap();
+    let pipe = |path: &Path| {
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    };
+    for path in [desk.path("data/spool/retention.clock"), desk.path("data/packets/volumes"), day] {
+        let whole = fs::read(&path).ok();
+        for put in [&pipe as &dyn Fn(&Path), &|path| fs::create_dir(path).unwrap()] {
+            if path.exists() {
+                fs::remove_file(&path).unwrap();
+            }
+            put(&path);
+            let found = desk.verify(&[], 3);
+            let told: Vec<&Value> = found.iter().filter(|item| item["outcome"] == "damaged").collect();
+            assert_eq!(told.len(), 1, "{told:?}");
+            assert_eq!(desk.path(told[0]["path"].as_str().unwrap()), path);
+            assert!(told[0]["faults"].to_string().contains("it is not a file"), "{told:?}");
+        }
+        fs::remove_dir(&path).unwrap();
+        whole.iter().for_each(|octets| fs::write(&path, octets).unwrap());
+    }
+    // What is none of the program's is only named.
+    pipe(&desk.path("data/pipe"));
+    let found = desk.verify(&[], 0);
+    assert!(found.iter().any(|item| item["outcome"] == "could not be checked"), "{found:?}");
+}

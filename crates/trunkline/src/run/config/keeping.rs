@@ -1,9 +1,13 @@
-//! What settings of retention get wrong: zero where it would have everything leave at once, and what contradicts.
+//! What settings of retention get wrong: zero, or next to nothing, where it would have everything leave at once, and
+//! what contradicts.
 
 use super::check::Objections;
 use super::{RetainedClass, Settings};
 use std::time::Duration;
 use trunkline_kit::config::{Octets, Share};
+
+/// Nobody keeps anything for less: it is a unit that was mistaken.
+const AGE_MIN: Duration = Duration::from_secs(1);
 
 /// All that is wrong with how long and how much is kept.
 pub fn check(settings: &Settings, wrong: &mut Objections) {
@@ -56,8 +60,9 @@ fn stored(settings: &Settings, wrong: &mut Objections) {
 
 /// A time after which something leaves.
 fn age(section: &'static str, key: &'static str, age: Option<Duration>, such: &str, wrong: &mut Objections) {
-    wrong.unless(age.is_none_or(|age| !age.is_zero()), section, key, || {
-        format!("is zero: all of it would leave at once; write \"none\" for no limit, or a time such as \"{such}\"")
+    wrong.unless(age.is_none_or(|age| age >= AGE_MIN), section, key, || {
+        let what = if age.is_some_and(|age| age.is_zero()) { "is zero" } else { "is less than 1 s" };
+        format!("{what}: all of it would leave at once; write \"none\" for no limit, or a time such as \"{such}\"")
     });
 }
 
@@ -72,8 +77,8 @@ fn at_least(section: &'static str, (age, least): (Option<Duration>, Option<Durat
     wrong.unless(least.is_none_or(|least| !least.is_zero()), section, "keep-at-least", || {
         "is zero: it would protect nothing; write \"none\" for that, or a time such as \"90 days\"".to_owned()
     });
-    // A keep-age of zero is told by itself.
-    let contradict = age.filter(|age| !age.is_zero()).zip(least).is_some_and(|(age, least)| age < least);
+    // A keep-age of zero is told by itself, and one near to it.
+    let contradict = age.filter(|age| *age >= AGE_MIN).zip(least).is_some_and(|(age, least)| age < least);
     wrong.unless(!contradict, section, "keep-age", || "is shorter than keep-at-least".to_owned());
 }
 

@@ -243,6 +243,8 @@ fn zero_and_contradictions_of_retention_are_refused_with_the_place_and_what_to_w
         ("store", "limit", "0 %", "is zero: nothing could be kept; write a share such as \"15 %\""),
         ("record.sip", "keep-age", "0 s", such),
         ("record.rtp", "keep-age", "0 days", such),
+        ("record.rtp", "keep-age", "1 ns", "is less than 1 s: all of it would leave at once"),
+        ("alert.history", "keep-age", "999 ms", "is less than 1 s: all of it would leave at once"),
         ("record.other", "keep-size", "0 B", such),
         ("store.calls", "keep-age", "0 s", such),
         ("store.streams", "keep-size", "0 B", such),
