@@ -77,8 +77,9 @@ impl Facts {
     }
 }
 
-/// Whether the packets of a stream, or a tenth of them, are there more than once: a mirror of several ports, or captures
-/// of several places. Each number counts where any of them has it, so that nothing is missing that was lost between.
+/// Whether the packets of a stream, or a tenth of them, are there more than once: a mirror of several ports, or
+/// captures of several places. Each number counts where any of them has it, so that nothing is missing that was lost
+/// between.
 pub fn is_repeated(stream: &Stream) -> bool {
     let (distinct, again) = again(stream);
     distinct > 0 && again >= AGAIN_MIN && again * AGAIN_SHARE_MIN >= distinct
@@ -277,7 +278,7 @@ mod tests {
 
     #[test]
     fn what_was_captured_more_than_once_hides_losses() {
-        let twice = |direction, again| Stream { packets: 200 + again, ..stream(direction, "PCMA") };
+        let twice = |direction, again: u64| Stream { packets: 200 + again, ..stream(direction, "PCMA") };
         for (again, expected) in [(24, false), (25, true), (160, true), (400, true)] {
             let both = call(vec![twice(Direction::Caller, again), twice(Direction::Callee, 0)]);
             let told = checked(&both);

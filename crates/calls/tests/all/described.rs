@@ -219,7 +219,8 @@ fn a_name_for_an_address_is_the_host_that_says_it() {
     }
 }
 
-/// RFC 6263 section 4.6: a keep-alive is a packet without content of a type that nobody named, in the stream or beside it.
+/// RFC 6263 section 4.6: a keep-alive is a packet without content of a type that nobody named, in the stream or beside
+/// it.
 #[test]
 fn keep_alives_of_an_unknown_type_are_no_codec() {
     for (ssrc, payload_type, octets, expected) in

@@ -266,7 +266,8 @@ fn a_call_that_was_cancelled_has_no_stream_that_begins_after_its_end() {
     }
 }
 
-/// Gateways let the caller through when somebody answers; what it counts on until then is not lost. A gap in the talk is.
+/// Gateways let the caller through when somebody answers; what it counts on until then is not lost. A gap in the talk
+/// is.
 #[test]
 fn numbers_that_go_by_until_the_answer_are_no_loss() {
     for (opens_ms, expected) in [(2_040, ""), (12_000, "loss")] {

@@ -66,10 +66,10 @@ impl Directory {
         self.named(endpoint).iter().find(|m| m.serial == serial)
     }
 
-    /// Whether an endpoint that the sharing one of two calls does not name is the other side of both: they name the near
-    /// end, and the sharing one names the very host of the far end, with a port that a translator changed, or that who
-    /// connects from there could not tell (RFC 4145 section 4.1). The other one may name the far end if it has left for
-    /// it the one that the sharing call still names.
+    /// Whether an endpoint that the sharing one of two calls does not name is the other side of both: they name the
+    /// near end, and the sharing one names the very host of the far end, with a port that a translator changed, or that
+    /// who connects from there could not tell (RFC 4145 section 4.1). The other one may name the far end if it has left
+    /// for it the one that the sharing call still names.
     fn is_across(&self, [serial, owner]: [Serial; 2], near: &Endpoint, far: &Endpoint) -> bool {
         let named = self.named(near);
         let is_meant = |m: &Mapping| named.len() <= NAMED_MAX || self.is_connected(m, far.address);
