@@ -32,8 +32,8 @@
 //!   more. So a last block that was damaged is told apart from one that was cut off by a crash and told to nobody.
 //! - *A person decides what is given up*: [`survey`] says what is whole, [`repair`] puts gaps in place of what is gone,
 //!   which keep its numbers, and keeps the damaged files.
-//! - *Files of one log know each other* ([`LogId`]): a segment, a snapshot or a mark of another one in the same folder is
-//!   told, whether or not its numbers fit, and nothing leaves because of it.
+//! - *Files of one log know each other* ([`LogId`]): a segment, a snapshot or a mark of another one in the same folder
+//!   is told, whether or not its numbers fit, and nothing leaves because of it.
 //! - *A segment is made of zeros before it is used*, and is on disk with its length, so that fdatasync(2) has no
 //!   length and no map of blocks to write. It gets its name when it is used, and the name is on disk before a record
 //!   in it is told.

@@ -128,8 +128,8 @@ fn what_is_pinned_or_read_stays_until_it_is_not() {
     assert_eq!(log.left("sip"), log.left("rtp"));
 }
 
-/// A segment of an hour is named after its first minute: a restart knows until when it was written, so that a pin on its
-/// middle holds it and its age counts from its end.
+/// A segment of an hour is named after its first minute: a restart knows until when it was written, so that a pin on
+/// its middle holds it and its age counts from its end.
 #[test]
 fn a_segment_that_was_written_for_an_hour_is_held_and_ages_by_its_end() {
     let log = Log::new(20);

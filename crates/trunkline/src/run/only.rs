@@ -25,7 +25,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// The right to run; given back when dropped, or when the process ends in whatever way. The lock is on the folder
 /// itself, which nobody can put another one in place of, and on the file with the process's number.
 #[derive(Debug)]
-pub struct Only(#[expect(dead_code, reason = "holds the locks")] Vec<File>);
+pub struct Only(Vec<File>);
 
 impl Only {
     /// Takes it for a data folder that is there.
@@ -36,8 +36,8 @@ impl Only {
         Only::take_within(data, PATIENCE)
     }
 
-    /// The same with further folders of the packet log. One that is not there now, or whose file system has no locks, is
-    /// left out: recording goes on without it until it is there.
+    /// The same with further folders of the packet log. One that is not there now, or whose file system has no locks,
+    /// is left out: recording goes on without it until it is there.
     ///
     /// # Errors
     /// As [`take`](Self::take); one of them is taken.
