@@ -61,7 +61,7 @@ use crate::template::{Library, TEMPLATE_FILE_OCTETS_MAX, built_in, read};
 use intake::Flow;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::thread::{Builder, JoinHandle};
@@ -145,6 +145,8 @@ pub(crate) struct Shared {
     flow: Arc<Flow>,
     lanes: Vec<lanes::Shown>,
     probes: probes::Shown,
+    /// What lanes and probes had to tell the owner of the inventory, and did not.
+    news_left_out: Arc<AtomicU64>,
     /// Data sources that have said something.
     said: said::Said,
     /// What somebody looks at in real time.
@@ -269,6 +271,7 @@ impl Graphs {
             flow: Arc::clone(&flow),
             lanes: (0..lanes).map(|_| lanes::Shown::default()).collect(),
             probes: probes::Shown::default(),
+            news_left_out: Arc::default(),
             said: said::Said::default(),
             realtime: realtime::Watchers::default(),
             own: Own::default(),

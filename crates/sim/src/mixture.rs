@@ -262,12 +262,13 @@ fn targets(plot: &mut Plot, random: &mut Random) {
     plot.mixture.hunts = random.chance(0.5);
     let count = random.between(1, 2);
     for n in 0..count {
-        let fate = match random.below(10) {
+        let fate = match random.below(12) {
             // What is refused in the end is refused by the callee: its answer is the best one.
             _ if !answered => Fate::Cancelled,
             0..5 => Fate::Cancelled,
             5..8 => Fate::Refuses(random.pick(&[486, 480, 404, 408, 503, 403])),
             8 => Fate::Dead,
+            // Rare among others, and what is most often read wrong.
             _ if plot.mixture.relay == Relay::Proxy && !plot.mixture.hunts => Fate::Accepts,
             _ => Fate::Cancelled,
         };

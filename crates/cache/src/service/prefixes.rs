@@ -8,8 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Prefixes that are told apart. Those that come later are counted in [`Prefixes::left_out`]: a client that makes up
 /// prefixes takes no more memory than that.
 // Limit: prefixes of keys counted separately
-// Beyond: keys of further prefixes are not counted
-// Seen in: `stats detail dump` is not complete
+// Beyond: uses of keys with further prefixes are not counted by prefix
+// Seen in: `stats`: `detail_uses_left_out`
 pub const PREFIXES_MAX: usize = 10_000;
 
 /// What keys were used for.

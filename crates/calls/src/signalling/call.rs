@@ -253,9 +253,10 @@ impl Call {
         if (told.status() == 0) == self.dialogs.calls(told.tags.from) { Direction::Caller } else { Direction::Callee }
     }
 
-    /// Whether it matters of which dialog an ACK is.
-    pub fn has_several_dialogs(&self) -> bool {
-        self.dialogs.are_several()
+    /// Whether it matters of which dialog an ACK or BYE is: there are several, or there may have been before the
+    /// capture.
+    pub fn may_have_several_dialogs(&self) -> bool {
+        self.dialogs.are_several() || self.beginning.joined
     }
 
     /// INVITE transactions that were not followed because there were too many.

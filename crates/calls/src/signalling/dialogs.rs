@@ -67,6 +67,12 @@ impl Confirmed {
         self.tags == tags || self.tags == tags.turned()
     }
 
+    /// Whether these are the tags of another dialog of one of its sides.
+    fn is_beside(&self, tags: Tags) -> bool {
+        let has = |tag: u64| tag == self.tags.from || tag == self.tags.to;
+        has(tags.from) != has(tags.to)
+    }
+
     /// Whether it goes on: its ACK came, or may still come.
     fn goes_on(&self, at_ns: i64) -> bool {
         !self.ended && (self.acknowledged || at_ns.saturating_sub(self.since_ns) < ACK_AWAITED_NS)
@@ -145,12 +151,16 @@ impl Dialogs {
         of_call
     }
 
-    /// A BYE came with these tags, which are asked for only where there are several dialogs: what it ends. The call
+    /// A BYE came with these tags, that of To only where there may be several dialogs: what it ends. The call
     /// goes on while the same caller has another dialog that does: of two targets that both accept, one is hung up at
     /// once, perhaps before the other's ACK (RFC 3261 section 13.2.2.4). Who hangs up the one who took the call later
     /// than that means the call, though the other's BYE was not seen.
     pub fn end(&mut self, tags: Tags, at_ns: i64) -> Ended {
         if let [dialog] = self.confirmed.as_mut_slice() {
+            // What confirmed the other one came before the capture.
+            if tags.to != 0 && dialog.is_beside(tags) && dialog.goes_on(at_ns) {
+                return Ended::Dialog;
+            }
             dialog.ended = true;
             return Ended::Call;
         }
@@ -232,6 +242,23 @@ mod tests {
             // The ACK of the first one was lost and came late; its own BYE is the end.
             assert!(dialogs.acknowledge(first));
             assert_eq!(dialogs.end(first, 60 * SECOND_NS), Ended::Call);
+        }
+    }
+
+    #[test]
+    fn a_dialog_that_was_confirmed_before_the_capture_ends_for_itself() {
+        let [known, other, leg] = [(1, 2), (1, 3), (4, 5)].map(|(from, to)| Tags { from, to });
+        for (bye, ended) in [
+            (other, Ended::Dialog),
+            (other.turned(), Ended::Dialog),
+            (Tags { to: 0, ..other }, Ended::Call),
+            (leg, Ended::Call),
+        ] {
+            let mut dialogs = Dialogs::default();
+            dialogs.confirm(known, 0, false);
+            dialogs.acknowledge(known);
+            assert_eq!(dialogs.end(bye, SECOND_NS), ended, "{bye:?}");
+            assert_eq!(dialogs.end(known.turned(), 60 * SECOND_NS), Ended::Call);
         }
     }
 

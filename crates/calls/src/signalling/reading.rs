@@ -53,7 +53,7 @@ impl Signalling {
     #[inline]
     pub(super) fn asked(&self, method: Method, found: Option<u32>) -> Asked {
         // Which of several dialogs is acknowledged or ended, and whether there was a 2xx, where none was seen.
-        let asked_of_call = |call: &Call| call.has_several_dialogs() || !call.is_accepted();
+        let asked_of_call = |call: &Call| call.may_have_several_dialogs() || !call.is_accepted();
         let of_several = matches!(method, Method::Ack | Method::Bye)
             && found.and_then(|at| self.call(at)).is_some_and(asked_of_call);
         Asked { of_call: found.is_some(), of_several }

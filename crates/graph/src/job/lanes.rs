@@ -117,12 +117,13 @@ impl Lane {
             buffer_octets: options.buffer_octets,
             seed: RandomState::new().hash_one(place),
         })?;
+        let news = News::new(to_owner, Arc::clone(&shared.news_left_out));
         Ok(Lane {
             shared,
             place,
             polling,
             intake,
-            news: News::new(to_owner),
+            news,
             polled: HashMap::new(),
             wanted: BTreeMap::new(),
             watched_version: 0,

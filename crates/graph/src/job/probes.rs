@@ -134,11 +134,12 @@ impl Probes {
             ..ProbingOptions::default()
         };
         let probing = Probing::with(options, echo).map_err(|error| OpenError::Io("what probes".to_owned(), error))?;
+        let news = News::new(to_owner, Arc::clone(&shared.news_left_out));
         Ok(Probes {
             shared,
             probing,
             intake,
-            news: News::new(to_owner),
+            news,
             probed: HashMap::new(),
             sums: Sums::default(),
             wanted: BTreeMap::new(),

@@ -59,6 +59,8 @@ pub struct Status {
     pub sockets: AskingCounts,
     /// Samples on their way to files.
     pub journal: JournalShown,
+    /// Reports of polling threads that did not reach the inventory.
+    pub news_left_out: u64,
     /// Data sources that are read in real time.
     pub realtime_sources: usize,
     /// What was counted of those.
@@ -171,6 +173,7 @@ pub(super) fn of(shared: &Shared) -> Status {
             samples: read(&shared.flow.samples),
             dropped: read(&shared.flow.dropped),
         },
+        news_left_out: read(&shared.news_left_out),
         realtime_sources: shared.realtime.len(),
         realtime: shared.realtime.counters(),
         ..Status::default()

@@ -147,6 +147,11 @@ impl Job for Running {
                 "copies of the whole inventory, made because it changed while it was read",
                 status.inventory_copies,
             ),
+            (
+                "trunkline_graph_news_left_out_total",
+                "reports of polling threads about devices that were left out: the inventory was behind",
+                status.news_left_out,
+            ),
             ("trunkline_graph_samples_total", "samples taken into the journal", journal.samples),
             ("trunkline_graph_samples_dropped_total", "samples dropped: the disk was behind or full", journal.dropped),
             (

@@ -27,7 +27,7 @@ const QUEUE_PACKETS_MAX: usize = 512;
 /// Captures that were read and are looked into where there is no packet log.
 // Limit: captures searched for packets where there is no packet log
 // Beyond: further captures are not searched
-// Seen in: not counted
+// Seen in: a warning in the log
 pub const CAPTURES_MAX: usize = crate::cut::FILES_MAX;
 
 /// The packet log of a data folder, and captures.
@@ -42,14 +42,20 @@ pub struct LogPackets {
 pub struct Captures(Arc<Mutex<Vec<PathBuf>>>);
 
 impl Captures {
-    /// One more; false if there are [`CAPTURES_MAX`].
-    pub fn add(&self, path: &Path) -> bool {
+    /// One more, if there are not [`CAPTURES_MAX`] yet: of others packets are not found, which the log says.
+    pub fn add(&self, path: &Path) {
         let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = paths.len() < CAPTURES_MAX;
-        if fits && !paths.iter().any(|known| known == path) {
-            paths.push(path.to_path_buf());
+        if paths.iter().any(|known| known == path) {
+            return;
         }
-        fits
+        match paths.len() < CAPTURES_MAX {
+            true => paths.push(path.to_path_buf()),
+            false => tracing::warn!(
+                "{}: {CAPTURES_MAX} captures are searched for packets, the most there can be: packets of this one are \
+                 not found",
+                path.display()
+            ),
+        }
     }
 
     fn list(&self) -> Vec<PathBuf> {

@@ -90,10 +90,11 @@ impl Serve {
         }
         drop(page);
         jobs.ending();
-        jobs.stop();
+        let wrong = jobs.stop();
+        wrong.iter().for_each(|what| tracing::error!("{what}"));
         match failure {
             Some(why) => Err(Failure::Failed(format!("graphs: {why}"))),
-            None if running.handle().status().journal.dropped > 0 => Ok(Exit::Degraded),
+            None if !wrong.is_empty() || running.handle().status().journal.dropped > 0 => Ok(Exit::Degraded),
             None => Ok(Exit::Done),
         }
     }
