@@ -172,6 +172,8 @@ impl LaneLog {
             self.counters.by_rule += 1;
             return None;
         }
+        // pcapng has no time before 1970, which a file can say: such a packet is recorded at the first that there is.
+        let packet = &Packet { at_ns: packet.at_ns.max(0), ..*packet };
         let keep = rules.snap.keep(octets, decoded);
         self.counters.cut_octets += (octets.len() - keep) as u64;
         let kept = &octets[..keep];
@@ -214,7 +216,6 @@ impl LaneLog {
             log.again = 0;
         }
         log.interval = interval;
-        // A file can say any time: the first interval of all begins before times do.
         let begins_ns = interval.saturating_mul(self.rules.segment_ns);
         let mut name = segment_name(class, begins_ns, self.lane, log.again);
         while self.segments.is_taken(&name) {

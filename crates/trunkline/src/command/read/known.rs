@@ -189,7 +189,8 @@ impl Known {
     }
 
     fn read_until(&mut self, until_ns: i64) {
-        while self.opened_ns <= until_ns {
+        // Behind the last time there is nothing to open.
+        while self.opened_ns <= until_ns && self.opened_ns < i64::MAX {
             let next_ns = self.opened_ns.saturating_add(CHUNK_NS);
             self.open(self.opened_ns, next_ns);
             self.opened_ns = next_ns;
@@ -257,6 +258,17 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A file can say any time, the first and the last among them.
+    #[test]
+    fn the_last_time_of_all_is_read_to_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut known = Known::of(folder.path(), 2, Arc::default()).unwrap();
+        for at_ns in [i64::MIN, -1, 0, i64::MAX - 1, i64::MAX, i64::MIN, i64::MAX] {
+            let packet = Packet { at_ns, number: 1, offset: 0, start: 0, captured: 1, wire: 1, link: 1, file: 0 };
+            assert_eq!(known.take(&packet, &[7]), Came::New, "{at_ns}");
+        }
+    }
 
     /// Of files that hold a packet once or twice, and a log that has it once already.
     #[test]
