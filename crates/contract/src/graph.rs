@@ -1,5 +1,9 @@
 //! Graphs: what pages and commands ask whoever polls, what they have changed, and what is answered.
 
+mod pictures;
+
+pub use pictures::*;
+
 use crate::Contract;
 use crate::octets::Octets;
 use serde::{Deserialize, Serialize};
@@ -17,7 +21,8 @@ impl Contract for Graphs {
 }
 
 /// What the version is made of: a test sees to it that no file of this module is left out.
-const SOURCES: &[&[u8]] = &[include_bytes!("graph.rs"), include_bytes!("octets.rs")];
+const SOURCES: &[&[u8]] =
+    &[include_bytes!("graph.rs"), include_bytes!("graph/pictures.rs"), include_bytes!("octets.rs")];
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +30,26 @@ const SOURCES: &[&[u8]] = &[include_bytes!("graph.rs"), include_bytes!("octets.r
 pub enum Ask {
     /// A question of pages (`trunkline_graph::answer` has them): [`Answer::Told`].
     Question(Value),
+    /// Graphs in numbers: [`Answer::Pictures`].
+    Pictures {
+        /// What whoever asks may see.
+        scope: Option<Value>,
+        /// The graphs.
+        ids: Vec<u32>,
+        /// Of which time.
+        span: GraphSpan,
+    },
+    /// A graph as it is read while it is asked for: [`Answer::Realtime`].
+    Realtime {
+        /// What whoever asks may see.
+        scope: Option<Value>,
+        /// The graph.
+        graph: u32,
+        /// Seconds from one reading to the next; 1 when nothing is said.
+        step: Option<u32>,
+        /// How much is shown, seconds; 300 when nothing is said.
+        span: Option<u32>,
+    },
     /// An order of pages, for whom: [`Answer::Done`].
     Change {
         /// The user.
@@ -34,12 +59,16 @@ pub enum Ask {
     },
     /// A graph as a file: [`Answer::File`].
     Picture {
+        /// What whoever asks may see.
+        scope: Option<Value>,
         /// The graph.
         graph: u32,
         /// What it is to be a file of.
         form: GraphForm,
-        /// `from`, `to`, `width`, `shift`, `function`, `zone`, and the `scope` of whoever asks.
-        question: Value,
+        /// Of which time.
+        span: GraphSpan,
+        /// The time zone of a drawn picture, a name of the IANA list: UTC when nothing is said.
+        zone: Option<String>,
     },
     /// An order of a command (`trunkline_graph::job` has them): [`Answer::Told`].
     Operate(Value),
@@ -51,6 +80,10 @@ pub enum Ask {
 pub enum Answer {
     /// What was asked for.
     Told(Value),
+    /// Graphs in numbers.
+    Pictures(GraphPictures),
+    /// A graph in real time.
+    Realtime(GraphRealtime),
     /// The order was carried out, and is on the disk.
     Done,
     /// A file.

@@ -46,12 +46,12 @@ fn main() {
         scope: None,
     };
     let ask = |question: Value| answer(&view, &question).expect("an answer");
-    let day = json!({ "do": "pictures", "ids": graphs, "from": END_S - 86_400, "to": END_S, "width": 240 });
-    measure("60 previews of a day, 240 columns", || ask(day.clone()));
+    let day = json!({ "ids": graphs, "from": END_S - 86_400, "to": END_S, "width": 240 });
+    measure("60 previews of a day, 240 columns", || house::pictures(&view, &day).expect("pictures"));
     let years = json!({
-        "do": "pictures", "ids": [graphs[0]], "from": END_S - 5 * 365 * 86_400, "to": END_S, "width": 900,
+        "ids": [graphs[0]], "from": END_S - 5 * 365 * 86_400, "to": END_S, "width": 900,
     });
-    measure("one graph over five years, 900 columns", || ask(years.clone()));
+    measure("one graph over five years, 900 columns", || house::pictures(&view, &years).expect("pictures"));
     for text in ["traffic", "access-17 gi0/3 errors", "nowhere", "e"] {
         let question = json!({ "do": "graphs", "text": text, "limit": 60 });
         measure(&format!("search for '{text}'"), || ask(question.clone()));

@@ -1,8 +1,8 @@
 //! What is asked about graphs, and its answers, in JSON: the pages and other programs see the inventory through them.
 //!
 //! A question is an object whose `do` says what is asked: `counts`, `devices`, `device`, `graphs`, `graph`, `trees`,
-//! `nodes`, `pictures`, `figures`, `graph-templates`, `credentials`, `templates`, `rights`, `seen`, `map`, `near`; and
-//! `realtime`, whose answer has what is read while it is asked ([`realtime`]). What is long comes in parts: `offset`
+//! `nodes`, `figures`, `graph-templates`, `credentials`, `templates`, `rights`, `seen`, `map`, `near`. Numbers of
+//! graphs are asked for by the contract's types ([`pictures`], [`realtime`]). What is long comes in parts: `offset`
 //! and `limit`, and the answer says `total`. Where a [`View`] has a scope, what it does not show is answered as if it
 //! did not exist. [`order`] reads what somebody wants to be changed. Secrets go in by orders, and never come out.
 
@@ -26,7 +26,7 @@ pub use graphs::natural;
 pub use map::{MAP_LINKS_MAX, MAP_NODES_MAX};
 pub use near::{ADDRESSES_MAX, PAIRS_MAX, STOPS_MAX, near_sources};
 pub use orders::{Added, added, order};
-pub use pictures::{PICTURES_MAX, ask_of};
+pub use pictures::{PICTURES_MAX, ask_of, pictures};
 pub use realtime::{RealtimeAsk, Watched, realtime};
 pub use rights::SEEN_MAX;
 
@@ -156,7 +156,6 @@ pub fn answer(view: &View<'_>, question: &Value) -> Result<Value, Unanswered> {
         "graph" => graphs::show(view, asked.id("id")?),
         "trees" => Ok(trees::list(view)),
         "nodes" => trees::nodes(view, asked.id("tree")?, asked.maybe_id("parent")?),
-        "pictures" => pictures::show(view, asked),
         "figures" => figures::show(view, asked),
         "graph-templates" => figures::templates(view, asked),
         "credentials" => Ok(credentials(view)),

@@ -9,6 +9,7 @@ use crate::template::Aggregate;
 use core::fmt::Write as _;
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use trunkline_contract::graph::GraphSpan;
 use trunkline_kit::untrusted::cell;
 
 /// Graphs of one report.
@@ -28,7 +29,13 @@ struct Reported {
 /// each series between `from` and `to`; as lines of CSV, too, where `csv` is true. Rows are as fine as the archives
 /// have them for the whole span: `step` says how long one is.
 pub(super) fn show(view: &View<'_>, asked: Asked<'_>) -> Result<Value, Unanswered> {
-    let mut ask = ask_of(asked.0)?;
+    let mut ask = ask_of(&GraphSpan {
+        from: asked.whole("from")?,
+        to: asked.whole("to")?,
+        width: asked.maybe_id("width")?,
+        shift: asked.maybe_whole("shift")?,
+        function: asked.maybe_text("function")?.map(str::to_owned),
+    })?;
     ask.width = WIDTH_MAX;
     let found = graphs::list(view, asked)?;
     let ids = found["graphs"].as_array().into_iter().flatten();

@@ -5,7 +5,7 @@ use super::drawing::zone;
 use super::scopes::{ScopeCounters, Scopes};
 use super::{Drawing, DrawingCounters, DrawingOptions, Handle, NotDrawn, Undone};
 use crate::answer::{
-    Polled, RealtimeAsk, Unanswered, View, Watched, added, answer, ask_of, near_sources, order, realtime,
+    Polled, RealtimeAsk, Unanswered, View, Watched, added, answer, ask_of, near_sources, order, pictures, realtime,
 };
 use crate::inventory::{Inventory, Search};
 use crate::picture::{Files, Format, NoPicture, Plan, csv, picture, script};
@@ -16,6 +16,7 @@ use crate::{files, template::Library};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use trunkline_contract::graph::{GraphPictures, GraphRealtime, GraphSpan};
 use trunkline_rrd::{Fault, Question, RrdFile, Series};
 
 /// What a picture is a file of.
@@ -78,7 +79,10 @@ impl Asked {
 
     /// The data sources of graphs: what waits for their files is written first.
     fn sources<'v>(&self, ids: impl Iterator<Item = &'v Value>) -> Vec<u32> {
-        let ids = ids.filter_map(|id| u32::try_from(id.as_u64()?).ok());
+        self.sources_of(ids.filter_map(|id| u32::try_from(id.as_u64()?).ok()))
+    }
+
+    fn sources_of(&self, ids: impl Iterator<Item = u32>) -> Vec<u32> {
         let ids = ids.filter(|id| self.seen().is_none_or(|seen| seen.graph(*id)));
         let graphs = ids.filter_map(|id| self.inventory.graphs().get(id));
         graphs.flat_map(|graph| graph.sources.iter().copied()).collect()
@@ -114,18 +118,17 @@ impl Pages {
     /// # Errors
     /// [`Unanswered`].
     pub fn ask(&self, question: &Value) -> Result<Value, Unanswered> {
-        let asked = self.asked(question)?;
+        let asked = self.asked(&question["scope"])?;
         if question["do"] == "run" {
             return Ok(self.run(asked.seen().is_none()));
         }
         let shown = match question["do"].as_str() {
-            Some("realtime") => return self.realtime(&asked, question),
             Some("figures") => self.found(&asked, question)?,
             Some("near") => asked.near(question),
             _ => asked.sources(question["ids"].as_array().into_iter().flatten()),
         };
         // What is of no file is answered without waiting for those that write them.
-        let of_files = ["pictures", "device", "graph", "figures"];
+        let of_files = ["device", "graph", "figures"];
         let needs_files = !shown.is_empty() || of_files.iter().any(|of_files| question["do"] == *of_files);
         match needs_files {
             true => self.handle.read(&shown, || self.answer(&asked, question)),
@@ -142,9 +145,9 @@ impl Pages {
     }
 
     /// The inventory of this moment, and what of it may be seen.
-    fn asked(&self, question: &Value) -> Result<Asked, Unanswered> {
+    fn asked(&self, scope: &Value) -> Result<Asked, Unanswered> {
         let (inventory, library) = (self.handle.inventory(), self.handle.library());
-        let scope = match &question["scope"] {
+        let scope = match scope {
             Value::Null => None,
             scope => Some(Scope::read(scope).map_err(Unanswered::Asked)?),
         };
@@ -173,9 +176,24 @@ impl Pages {
         see(&View { inventory, library, search, files, polled, now_s, seen, scope })
     }
 
+    /// Graphs in numbers, as somebody with a scope may see them.
+    ///
+    /// # Errors
+    /// [`Unanswered`].
+    pub fn pictures(&self, scope: Option<&Value>, ids: &[u32], span: &GraphSpan) -> Result<GraphPictures, Unanswered> {
+        let asked = self.asked(scope.unwrap_or(&Value::Null))?;
+        let held = Held { inventory: &asked.inventory, handle: &self.handle };
+        self.handle.read(&asked.sources_of(ids.iter().copied()), || {
+            self.view(&asked, &Search::default(), &held, |view| pictures(view, ids, span))
+        })
+    }
+
     /// Has a graph read in real time for a while, and tells what has come of it.
-    fn realtime(&self, asked: &Asked, question: &Value) -> Result<Value, Unanswered> {
-        let ask = RealtimeAsk::read(question)?;
+    ///
+    /// # Errors
+    /// [`Unanswered`].
+    pub fn realtime(&self, scope: Option<&Value>, ask: &RealtimeAsk) -> Result<GraphRealtime, Unanswered> {
+        let asked = &self.asked(scope.unwrap_or(&Value::Null))?;
         if asked.seen().is_some_and(|seen| !seen.graph(ask.graph)) {
             return Err(NoPicture::Unknown(ask.graph).into());
         }
@@ -189,9 +207,9 @@ impl Pages {
             NotWatched::Fault(_) => Unanswered::Failed(why.to_string()),
         })?;
         let now_s = super::clock::unix_ms() / 1000;
-        let watched = watchers.with(|held| Watched::of(&plan, &ask, now_s, held))?;
+        let watched = watchers.with(|held| Watched::of(&plan, ask, now_s, held))?;
         let held = Held { inventory, handle: &self.handle };
-        Ok(self.view(asked, &Search::default(), &held, |view| realtime(view, &ask, &plan, &watched)))
+        Ok(self.view(asked, &Search::default(), &held, |view| realtime(view, ask, &plan, &watched)))
     }
 
     fn search(&self, inventory: &Inventory, library: &Arc<Library>) -> Arc<Search> {
@@ -222,9 +240,16 @@ impl Pages {
     ///
     /// # Errors
     /// [`NoFile`].
-    pub fn file(&self, graph: u32, form: Form, question: &Value) -> Result<Vec<u8>, NoFile> {
-        let asked = self.asked(question)?;
-        let ask = ask_of(question)?;
+    pub fn file(
+        &self,
+        scope: Option<&Value>,
+        graph: u32,
+        form: Form,
+        span: &GraphSpan,
+        in_zone: Option<&str>,
+    ) -> Result<Vec<u8>, NoFile> {
+        let asked = self.asked(scope.unwrap_or(&Value::Null))?;
+        let ask = ask_of(span)?;
         if asked.seen().is_some_and(|seen| !seen.graph(graph)) {
             return Err(Unanswered::from(NoPicture::Unknown(graph)).into());
         }
@@ -237,7 +262,7 @@ impl Pages {
                 Ok(csv(&seen).into_bytes())
             }
             Form::Drawn(format) => {
-                let zone = zone(question["zone"].as_str());
+                let zone = zone(in_zone);
                 let line = script(&plan, &ask, format, zone, &held).map_err(Unanswered::from)?;
                 Ok(self.drawing.draw(&line, zone)?)
             }

@@ -8,9 +8,10 @@ mod told;
 
 use super::scan::Scan;
 use super::{DrawingCounters, Handle, Pages, ScopeCounters, Undone};
+use crate::answer::RealtimeAsk;
 use crate::inventory;
 use trunkline_contract::graph::{Answer, Ask, Graphs};
-use trunkline_contract::{Cause, Node, Refusal};
+use trunkline_contract::{Cause, Node, Octets, Refusal};
 
 /// Those who run graphs, as the contract has them.
 #[derive(Debug)]
@@ -46,7 +47,16 @@ impl Node<Graphs> for Service {
         match ask {
             Ask::Question(question) => asked::ask(&self.pages, &question),
             Ask::Change { by, order } => asked::order(&self.pages, &by, &order),
-            Ask::Picture { graph, form, question } => asked::picture(&self.pages, graph, form, &question),
+            Ask::Pictures { scope, ids, span } => {
+                Ok(Answer::Pictures(self.pages.pictures(scope.as_ref(), &ids, &span)?))
+            }
+            Ask::Realtime { scope, graph, step, span } => {
+                Ok(Answer::Realtime(self.pages.realtime(scope.as_ref(), &RealtimeAsk::new(graph, step, span)?)?))
+            }
+            Ask::Picture { scope, graph, form, span, zone } => {
+                let file = self.pages.file(scope.as_ref(), graph, asked::form(form), &span, zone.as_deref());
+                Ok(Answer::File(Octets(file.map_err(asked::no_file)?)))
+            }
             Ask::Operate(order) => orders::carry_out(self, orders::read(order)?).map(Answer::Told),
         }
     }

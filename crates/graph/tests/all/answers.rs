@@ -44,19 +44,20 @@ impl Shown {
             2 => Some(Polled { up: Some(false), troubles: vec!["no answer".to_owned()], ..Polled::default() }),
             _ => None,
         };
-        answer(
-            &View {
-                inventory,
-                library,
-                search: &self.search,
-                files: &self.house,
-                polled: &polled,
-                now_s: END_S,
-                seen: seen.as_ref(),
-                scope: scope.as_ref(),
-            },
-            &question,
-        )
+        let view = View {
+            inventory,
+            library,
+            search: &self.search,
+            files: &self.house,
+            polled: &polled,
+            now_s: END_S,
+            seen: seen.as_ref(),
+            scope: scope.as_ref(),
+        };
+        match question["do"] == "pictures" {
+            true => house::pictures(&view, &question),
+            false => answer(&view, &question),
+        }
     }
 }
 

@@ -69,7 +69,11 @@ impl World {
     fn ask(&self, seen: Option<&Seen>, question: &Value) -> Result<Value, Unanswered> {
         let (House { inventory, library, .. }, search) = (&self.house, &self.search);
         let (files, polled) = (&self.house, &|_| None);
-        answer(&View { inventory, library, search, files, polled, now_s: NOW_S, seen, scope: None }, question)
+        let view = View { inventory, library, search, files, polled, now_s: NOW_S, seen, scope: None };
+        match question["do"] == "pictures" {
+            true => house::pictures(&view, question),
+            false => answer(&view, question),
+        }
     }
 
     fn seen(&self, scope: &Value) -> Seen {

@@ -50,10 +50,15 @@ async fn asked<T: Send + 'static>(
 
 /// A question of somebody, with what they may see: whatever is asked for people goes through here.
 fn scoped(who: &Who, mut question: Value) -> Value {
-    if let Some(scope) = &who.viewer.graphs {
-        question["scope"] = scope.told();
+    if let Some(scope) = scope(who) {
+        question["scope"] = scope;
     }
     question
+}
+
+/// What somebody may see.
+fn scope(who: &Who) -> Option<Value> {
+    who.viewer.graphs.as_ref().map(|scope| scope.told())
 }
 
 async fn question<T: DeserializeOwned + Send + 'static>(

@@ -2,16 +2,15 @@
 //! there and RFC 3339 here, but for the rows of a picture, which are numbers on both sides.
 
 mod network;
-mod pictures;
 
 pub use network::*;
-pub use pictures::*;
 
 use super::SourceError;
-use super::charging::as_maybe;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trunkline_contract::graph::{Answer, Ask, Graphs};
+pub use trunkline_contract::graph::{GraphPictures, GraphRealtime};
+use trunkline_contract::time::as_maybe;
 use trunkline_contract::{Node, Refusal};
 use utoipa::ToSchema;
 
@@ -26,7 +25,7 @@ pub type Graphing = dyn Node<Graphs>;
 pub(crate) fn told(graphing: &Graphing, question: &Value) -> Result<Value, SourceError> {
     match graphing.call(Ask::Question(question.clone()))? {
         Answer::Told(told) => Ok(told),
-        Answer::Done | Answer::File(_) => Err(Refusal::mismatch().into()),
+        _ => Err(Refusal::mismatch().into()),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Graphs as the job tells them (`crates/graph/tests/answers.json`, which a test there keeps true), and an order book.
 
 use crate::world::HOME;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use trunkline_contract::graph::{Answer, Ask, GraphForm, Graphs};
+use trunkline_contract::graph::{Answer, Ask, GraphForm, GraphSpan, Graphs};
 use trunkline_contract::{Cause, Node, Octets, Refusal};
 
 /// Answers that a test of the job wrote.
@@ -34,15 +35,43 @@ impl Node<Graphs> for Gallery {
         match ask {
             Ask::Question(question) => self.ask(&question).map(Answer::Told),
             Ask::Change { by, order } => self.order(&by, &order).map(|()| Answer::Done),
-            Ask::Picture { graph, form, question } => {
-                self.file(graph, form, &question).map(|file| Answer::File(Octets(file)))
+            Ask::Pictures { scope, ids, span } => {
+                let mut question = json!({ "do": "pictures", "ids": ids });
+                self.told(scope, spanned(&mut question, &span)).map(Answer::Pictures)
+            }
+            Ask::Realtime { scope, graph, step, span } => {
+                let mut question = json!({ "do": "realtime", "graph": graph, "step": step, "span": span });
+                self.told(scope, &mut question).map(Answer::Realtime)
+            }
+            Ask::Picture { scope, graph, form, span, zone } => {
+                let mut question = json!({ "zone": zone });
+                let question = scoped(scope, spanned(&mut question, &span));
+                self.file(graph, form, question).map(|file| Answer::File(Octets(file)))
             }
             Ask::Operate(order) => panic!("no page asks {order}"),
         }
     }
 }
 
+fn spanned<'q>(question: &'q mut Value, span: &GraphSpan) -> &'q mut Value {
+    for (name, value) in serde_json::to_value(span).unwrap().as_object().unwrap() {
+        question[name] = value.clone();
+    }
+    question
+}
+
+fn scoped(scope: Option<Value>, question: &mut Value) -> &Value {
+    if let Some(scope) = scope {
+        question["scope"] = scope;
+    }
+    question
+}
+
 impl Gallery {
+    fn told<T: DeserializeOwned>(&self, scope: Option<Value>, question: &mut Value) -> Result<T, Refusal> {
+        Ok(serde_json::from_value(self.ask(scoped(scope, question))?).unwrap())
+    }
+
     fn ask(&self, question: &Value) -> Result<Value, Refusal> {
         if !self.serves() {
             return Err(refused(Cause::NotFound, "No graphs are made here."));

@@ -3,7 +3,7 @@
 use super::super::scan::{ADDRESSES_MAX, Range};
 use super::orders::{Order, availability, login, read};
 use super::wrong;
-use crate::answer::{Unanswered, View, added, answer, order};
+use crate::answer::{RealtimeAsk, Unanswered, View, added, answer, ask_of, order, pictures};
 use crate::exercise::house;
 use crate::inventory::order::Order as Wanted;
 use crate::inventory::{Entry, Inventory, Search};
@@ -24,7 +24,13 @@ pub fn orders(octets: &[u8]) {
             Ask::Question(question) => asked(&HOUSE, &question).map_err(Refusal::from),
             Ask::Change { order: wanted, .. } => ordered(&HOUSE, &wanted).map_err(Refusal::from),
             Ask::Operate(order) => read(order).and_then(operated),
-            Ask::Picture { .. } => continue,
+            Ask::Pictures { ids, span, .. } => {
+                seeing(&HOUSE, |view| pictures(view, &ids, &span)).map(drop).map_err(Refusal::from)
+            }
+            Ask::Realtime { graph, step, span, .. } => {
+                RealtimeAsk::new(graph, step, span).map(drop).map_err(Refusal::from)
+            }
+            Ask::Picture { span, .. } => ask_of(&span).map(drop).map_err(Refusal::from),
         };
         done.err().into_iter().for_each(|refusal| assert!(!refusal.text.is_empty()));
     }
@@ -48,12 +54,15 @@ fn no_range(why: String) -> Refusal {
 }
 
 fn asked(inventory: &Inventory, question: &serde_json::Value) -> Result<(), Unanswered> {
-    static SEARCH: LazyLock<Search> = LazyLock::new(Search::default);
-    let (library, polled) = (built_in::library(), &|_| None);
-    let view = View { inventory, library, search: &SEARCH, files: &Nothing, polled, now_s: 1, seen: None, scope: None };
-    let answer = answer(&view, question)?;
+    let answer = seeing(inventory, |view| answer(view, question))?;
     assert!(answer.is_object());
     Ok(())
+}
+
+fn seeing<T>(inventory: &Inventory, see: impl FnOnce(&View<'_>) -> T) -> T {
+    static SEARCH: LazyLock<Search> = LazyLock::new(Search::default);
+    let (library, polled) = (built_in::library(), &|_| None);
+    see(&View { inventory, library, search: &SEARCH, files: &Nothing, polled, now_s: 1, seen: None, scope: None })
 }
 
 fn ordered(inventory: &Inventory, wanted: &serde_json::Value) -> Result<(), Unanswered> {

@@ -2,13 +2,26 @@
 
 #![allow(dead_code, reason = "not every test needs all of it")]
 
+use serde::Deserialize;
+use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
+use trunkline_contract::graph::GraphSpan;
+use trunkline_contract::plain;
+use trunkline_graph::answer::{self, Unanswered, View};
 use trunkline_graph::inventory::order::Order;
 use trunkline_graph::inventory::remap::{Walked, remap};
 use trunkline_graph::inventory::{Change, Device, Entry, Inventory, Kind, Template};
 use trunkline_graph::picture::Files;
 use trunkline_graph::template::{Function, Library, SeriesKind, built_in, read};
 use trunkline_rrd::{Fault, Plan, Question, RrdFile, Series, Time, Value};
+
+/// Graphs in numbers, asked in JSON.
+pub fn pictures(view: &View<'_>, question: &Json) -> Result<Json, Unanswered> {
+    let unread = |error: serde_json::Error| Unanswered::Asked(error.to_string());
+    let span = GraphSpan::deserialize(question).map_err(unread)?;
+    let ids = Vec::<u32>::deserialize(&question["ids"]).map_err(unread)?;
+    Ok(plain(&answer::pictures(view, &ids, &span)?).unwrap())
+}
 
 /// The inventory and its folder.
 pub struct House {

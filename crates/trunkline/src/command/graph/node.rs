@@ -6,7 +6,7 @@ use crate::graph::here;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
-use trunkline_contract::graph::{Answer, Ask, Graphs};
+use trunkline_contract::graph::{Answer, Ask, GraphRealtime, Graphs};
 use trunkline_contract::{Cause, Client, Node as _, Refusal};
 
 /// How long an answer may take: an import reads all of Cacti's files.
@@ -85,7 +85,18 @@ impl Node {
     fn told(&self, ask: Ask) -> Result<Value, Failure> {
         match self.call(ask)? {
             Answer::Told(told) => Ok(told),
-            Answer::Done | Answer::File(_) => Err(Failure::Failed(Refusal::mismatch().text)),
+            _ => Err(Failure::Failed(Refusal::mismatch().text)),
+        }
+    }
+
+    /// Has a graph read in real time, and tells what has come of it.
+    ///
+    /// # Errors
+    /// As [`Node::ask`].
+    pub fn realtime(&self, graph: u32, step: u32, span: u32) -> Result<GraphRealtime, Failure> {
+        match self.call(Ask::Realtime { scope: None, graph, step: Some(step), span: Some(span) })? {
+            Answer::Realtime(told) => Ok(told),
+            _ => Err(Failure::Failed(Refusal::mismatch().text)),
         }
     }
 

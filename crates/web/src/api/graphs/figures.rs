@@ -15,7 +15,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use serde_json::json;
 use std::sync::Arc;
+use trunkline_contract::graph::GraphSpan;
 use utoipa::IntoParams;
 
 /// Graphs of one part of the table.
@@ -49,7 +51,8 @@ pub struct GraphFiguresAsk {
 async fn figures(web: &Arc<Web>, who: &Who, ask: GraphFiguresAsk, csv: bool) -> Result<GraphFiguresList, Problem> {
     who.need(Permission::GraphsRead)?;
     let span = GraphFileAsk { from: ask.from, to: ask.to, ..GraphFileAsk::default() };
-    let mut wanted = spanned(who, &span)?;
+    let GraphSpan { from, to, .. } = spanned(who, &span)?;
+    let mut wanted = json!({ "from": from, "to": to });
     for (key, value) in [
         ("do", "figures".into()),
         ("text", text(ask.text)?.into()),

@@ -1,6 +1,6 @@
 //! A graph in real time.
 
-use super::{number, question};
+use super::{asked, number, scope};
 use crate::api::ask::Ask;
 use crate::api::schema;
 use crate::auth::Permission;
@@ -11,8 +11,9 @@ use crate::state::Web;
 use axum::Json;
 use axum::extract::{Path, State};
 use serde::Deserialize;
-use serde_json::json;
 use std::sync::Arc;
+use trunkline_contract::Refusal;
+use trunkline_contract::graph::{Answer, Ask as GraphAsk};
 use utoipa::IntoParams;
 
 /// How it is read.
@@ -46,6 +47,10 @@ pub async fn show(
 ) -> Result<Json<GraphRealtime>, Problem> {
     who.need(Permission::GraphsRead)?;
     let graph = number("graph", &id)?;
-    let ask = json!({ "do": "realtime", "graph": graph, "step": ask.step, "span": ask.span });
-    question(&web, &who, ask).await.map(Json)
+    let ask = GraphAsk::Realtime { scope: scope(&who), graph, step: ask.step, span: ask.span };
+    let told = asked(&web, move |graphing| match graphing.call(ask)? {
+        Answer::Realtime(told) => Ok(told),
+        _ => Err(Refusal::mismatch().into()),
+    });
+    told.await.map(Json)
 }
