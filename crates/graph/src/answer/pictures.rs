@@ -1,6 +1,6 @@
 //! Graphs in numbers, one or a page of previews at once.
 
-use super::{Unanswered, View};
+use super::{Unanswered, View, few};
 use crate::picture::{Ask, Drawn, Figures, NoPicture, Picture, Plan, Print, Rule, Stroke, picture};
 use crate::template::{Color, Function, LegendWord, Severity, Side};
 use trunkline_contract::graph::{
@@ -12,13 +12,8 @@ use trunkline_contract::graph::{
 pub const PICTURES_MAX: usize = 60;
 
 /// Graphs, each its numbers or why there are none.
-///
-/// # Errors
-/// There are too many, or the span makes no sense.
-pub fn pictures(view: &View<'_>, ids: &[u32], span: &GraphSpan) -> Result<GraphPictures, Unanswered> {
-    if ids.len() > PICTURES_MAX {
-        return Err(Unanswered::Asked(format!("\"ids\": {} numbers, {PICTURES_MAX} can be", ids.len())));
-    }
+pub(super) fn show(view: &View<'_>, ids: &[u32], span: &GraphSpan) -> Result<GraphPictures, Unanswered> {
+    few("ids", ids.len(), PICTURES_MAX)?;
     let ask = ask_of(span)?;
     let of = |id: &u32| match one(view, *id, &ask) {
         Ok(picture) => GraphPictureOf { id: *id, trouble: None, picture: Some(picture) },

@@ -5,7 +5,7 @@ use super::drawing::zone;
 use super::scopes::{ScopeCounters, Scopes};
 use super::{Drawing, DrawingCounters, DrawingOptions, Handle, NotDrawn, Undone};
 use crate::answer::{
-    Polled, RealtimeAsk, Unanswered, View, Watched, added, answer, ask_of, near_sources, order, pictures, realtime,
+    Polled, RealtimeAsk, Unanswered, View, Watched, added, answer, ask_of, near_sources, order, realtime,
 };
 use crate::inventory::{Inventory, Search};
 use crate::picture::{Files, Format, NoPicture, Plan, csv, picture, script};
@@ -13,11 +13,13 @@ use crate::poller::Change;
 use crate::realtime::{NotWatched, Wanted};
 use crate::scope::{Scope, Seen};
 use crate::{files, template::Library};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use trunkline_contract::graph::{GraphPictures, GraphRealtime, GraphSpan};
-use trunkline_rrd::{Fault, Question, RrdFile, Series};
+use trunkline_contract::graph::{
+    GraphList, GraphRealtime, GraphRun, GraphScope, GraphSpan, GraphsWanted, NearWanted, Question, Told,
+};
+use trunkline_rrd::{Fault, Question as Rows, RrdFile, Series};
 
 /// What a picture is a file of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,19 +80,15 @@ impl Asked {
     }
 
     /// The data sources of graphs: what waits for their files is written first.
-    fn sources<'v>(&self, ids: impl Iterator<Item = &'v Value>) -> Vec<u32> {
-        self.sources_of(ids.filter_map(|id| u32::try_from(id.as_u64()?).ok()))
-    }
-
-    fn sources_of(&self, ids: impl Iterator<Item = u32>) -> Vec<u32> {
+    fn sources(&self, ids: impl Iterator<Item = u32>) -> Vec<u32> {
         let ids = ids.filter(|id| self.seen().is_none_or(|seen| seen.graph(*id)));
         let graphs = ids.filter_map(|id| self.inventory.graphs().get(id));
         graphs.flat_map(|graph| graph.sources.iter().copied()).collect()
     }
 
     /// The data sources of what is on a way.
-    fn near(&self, question: &Value) -> Vec<u32> {
-        let sources = near_sources(&self.inventory, &self.library, question).into_iter();
+    fn near(&self, wanted: &NearWanted) -> Vec<u32> {
+        let sources = near_sources(&self.inventory, &self.library, wanted).into_iter();
         sources.filter(|source| self.seen().is_none_or(|seen| seen.source(*source))).collect()
     }
 }
@@ -112,45 +110,44 @@ impl Pages {
         self.drawing.counters()
     }
 
-    /// Answers a question of [`crate::answer`], and `run`: how polling goes. Its `scope`, if it has one, is what may be
-    /// seen.
+    /// Answers a question of somebody with a scope: what it does not show is answered as if it did not exist.
     ///
     /// # Errors
     /// [`Unanswered`].
-    pub fn ask(&self, question: &Value) -> Result<Value, Unanswered> {
-        let asked = self.asked(&question["scope"])?;
-        if question["do"] == "run" {
-            return Ok(self.run(asked.seen().is_none()));
-        }
-        let shown = match question["do"].as_str() {
-            Some("figures") => self.found(&asked, question)?,
-            Some("near") => asked.near(question),
-            _ => asked.sources(question["ids"].as_array().into_iter().flatten()),
+    pub fn ask(&self, scope: Option<&GraphScope>, question: &Question) -> Result<Told, Unanswered> {
+        let asked = self.asked(scope)?;
+        let shown = match question {
+            Question::Run {} => return Ok(self.run(asked.seen().is_none()).into()),
+            Question::Realtime { graph, step, span } => {
+                return Ok(self.realtime(&asked, &RealtimeAsk::new(*graph, *step, *span)?)?.into());
+            }
+            Question::Figures { graphs, .. } => self.found(&asked, graphs)?,
+            Question::Near(wanted) => asked.near(wanted),
+            Question::Pictures { ids, .. } => asked.sources(ids.iter().copied()),
+            _ => Vec::new(),
         };
         // What is of no file is answered without waiting for those that write them.
-        let of_files = ["device", "graph", "figures"];
-        let needs_files = !shown.is_empty() || of_files.iter().any(|of_files| question["do"] == *of_files);
-        match needs_files {
+        let is_of_files = matches!(
+            question,
+            Question::Pictures { .. } | Question::Device { .. } | Question::Graph { .. } | Question::Figures { .. }
+        );
+        match is_of_files || !shown.is_empty() {
             true => self.handle.read(&shown, || self.answer(&asked, question)),
             false => self.answer(&asked, question),
         }
     }
 
     /// The data sources of the graphs that a report is of.
-    fn found(&self, asked: &Asked, question: &Value) -> Result<Vec<u32>, Unanswered> {
-        let mut list = question.clone();
-        list["do"] = "graphs".into();
-        let found = self.answer(asked, &list)?;
-        Ok(asked.sources(found["graphs"].as_array().into_iter().flatten().map(|graph| &graph["id"])))
+    fn found(&self, asked: &Asked, wanted: &GraphsWanted) -> Result<Vec<u32>, Unanswered> {
+        let found = self.answer(asked, &Question::Graphs(wanted.clone()))?;
+        let found = GraphList::try_from(found).map_err(|why| Unanswered::Failed(why.text))?;
+        Ok(asked.sources(found.graphs.iter().map(|graph| graph.id)))
     }
 
     /// The inventory of this moment, and what of it may be seen.
-    fn asked(&self, scope: &Value) -> Result<Asked, Unanswered> {
+    fn asked(&self, scope: Option<&GraphScope>) -> Result<Asked, Unanswered> {
         let (inventory, library) = (self.handle.inventory(), self.handle.library());
-        let scope = match scope {
-            Value::Null => None,
-            scope => Some(Scope::read(scope).map_err(Unanswered::Asked)?),
-        };
+        let scope = scope.map(Scope::read).transpose().map_err(Unanswered::Asked)?;
         let scope = scope.map(|scope| {
             let shown = self.scopes.shown(&scope, &inventory, &library, || self.search(&inventory, &library));
             (scope, shown)
@@ -158,11 +155,11 @@ impl Pages {
         Ok(Asked { inventory, library, scope })
     }
 
-    fn answer(&self, asked: &Asked, question: &Value) -> Result<Value, Unanswered> {
+    fn answer(&self, asked: &Asked, question: &Question) -> Result<Told, Unanswered> {
         let (inventory, library) = (&*asked.inventory, &asked.library);
-        let search = match ["graphs", "figures", "rights"].iter().any(|of_titles| question["do"] == *of_titles) {
-            true => self.search(inventory, library),
-            false => Arc::default(),
+        let search = match question {
+            Question::Graphs(_) | Question::Figures { .. } | Question::Rights {} => self.search(inventory, library),
+            _ => Arc::default(),
         };
         let held = Held { inventory, handle: &self.handle };
         self.view(asked, &search, &held, |view| answer(view, question))
@@ -176,24 +173,8 @@ impl Pages {
         see(&View { inventory, library, search, files, polled, now_s, seen, scope })
     }
 
-    /// Graphs in numbers, as somebody with a scope may see them.
-    ///
-    /// # Errors
-    /// [`Unanswered`].
-    pub fn pictures(&self, scope: Option<&Value>, ids: &[u32], span: &GraphSpan) -> Result<GraphPictures, Unanswered> {
-        let asked = self.asked(scope.unwrap_or(&Value::Null))?;
-        let held = Held { inventory: &asked.inventory, handle: &self.handle };
-        self.handle.read(&asked.sources_of(ids.iter().copied()), || {
-            self.view(&asked, &Search::default(), &held, |view| pictures(view, ids, span))
-        })
-    }
-
     /// Has a graph read in real time for a while, and tells what has come of it.
-    ///
-    /// # Errors
-    /// [`Unanswered`].
-    pub fn realtime(&self, scope: Option<&Value>, ask: &RealtimeAsk) -> Result<GraphRealtime, Unanswered> {
-        let asked = &self.asked(scope.unwrap_or(&Value::Null))?;
+    fn realtime(&self, asked: &Asked, ask: &RealtimeAsk) -> Result<GraphRealtime, Unanswered> {
         if asked.seen().is_some_and(|seen| !seen.graph(ask.graph)) {
             return Err(NoPicture::Unknown(ask.graph).into());
         }
@@ -242,13 +223,13 @@ impl Pages {
     /// [`NoFile`].
     pub fn file(
         &self,
-        scope: Option<&Value>,
+        scope: Option<&GraphScope>,
         graph: u32,
         form: Form,
         span: &GraphSpan,
         in_zone: Option<&str>,
     ) -> Result<Vec<u8>, NoFile> {
-        let asked = self.asked(scope.unwrap_or(&Value::Null))?;
+        let asked = self.asked(scope)?;
         let ask = ask_of(span)?;
         if asked.seen().is_some_and(|seen| !seen.graph(graph)) {
             return Err(Unanswered::from(NoPicture::Unknown(graph)).into());
@@ -270,18 +251,22 @@ impl Pages {
     }
 
     /// How polling goes. What is wrong may name devices: who does not see all of them is told that something is.
-    fn run(&self, is_whole: bool) -> Value {
+    fn run(&self, is_whole: bool) -> GraphRun {
         let mut status = self.handle.status();
         if !is_whole && !status.troubles.is_empty() {
             status.troubles = vec!["Polling has a problem: administrators see the details.".to_owned()];
         }
         let drawn = self.drawn();
         let failed = drawn.refused + drawn.timed_out + drawn.busy + drawn.failed;
-        json!({
-            "samples_per_s": status.samples_per_s, "waiting_octets": status.journal.behind_octets,
-            "samples_dropped": status.journal.dropped, "cycles_missed": status.polls.cycles_missed,
-            "pictures": drawn.drawn, "pictures_failed": failed, "troubles": status.troubles,
-        })
+        GraphRun {
+            samples_per_s: status.samples_per_s,
+            waiting_octets: status.journal.behind_octets,
+            samples_dropped: status.journal.dropped,
+            cycles_missed: status.polls.cycles_missed,
+            pictures: drawn.drawn,
+            pictures_failed: failed,
+            troubles: status.troubles,
+        }
     }
 }
 
@@ -348,7 +333,7 @@ impl Files for Held<'_> {
         self.handle.folder().join(&path).exists().then(|| path.display().to_string())
     }
 
-    fn rows(&self, source: u32, question: &Question) -> Result<Series, Fault> {
+    fn rows(&self, source: u32, question: &Rows) -> Result<Series, Fault> {
         let path = self.file(source).ok_or_else(|| Fault::Io(std::io::ErrorKind::NotFound.into()))?;
         RrdFile::open(&self.handle.folder().join(path))?.fetch(question)
     }

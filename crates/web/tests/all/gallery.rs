@@ -1,11 +1,11 @@
 //! Graphs as the job tells them (`crates/graph/tests/answers.json`, which a test there keeps true), and an order book.
 
 use crate::world::HOME;
-use serde::de::DeserializeOwned;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use trunkline_contract::graph::{Answer, Ask, GraphForm, GraphSpan, Graphs};
+use trunkline_contract::graph::{Answer, Ask, GraphForm, GraphScope, Graphs, Question, Told};
 use trunkline_contract::{Cause, Node, Octets, Refusal};
 
 /// Answers that a test of the job wrote.
@@ -33,43 +33,32 @@ impl Node<Graphs> for Gallery {
 
     fn call(&self, ask: Ask) -> Result<Answer, Refusal> {
         match ask {
-            Ask::Question(question) => self.ask(&question).map(Answer::Told),
+            Ask::Question { scope, question } => self.told(scope, &question).map(Answer::Told),
             Ask::Change { by, order } => self.order(&by, &order).map(|()| Answer::Done),
-            Ask::Pictures { scope, ids, span } => {
-                let mut question = json!({ "do": "pictures", "ids": ids });
-                self.told(scope, spanned(&mut question, &span)).map(Answer::Pictures)
-            }
-            Ask::Realtime { scope, graph, step, span } => {
-                let mut question = json!({ "do": "realtime", "graph": graph, "step": step, "span": span });
-                self.told(scope, &mut question).map(Answer::Realtime)
-            }
             Ask::Picture { scope, graph, form, span, zone } => {
-                let mut question = json!({ "zone": zone });
-                let question = scoped(scope, spanned(&mut question, &span));
-                self.file(graph, form, question).map(|file| Answer::File(Octets(file)))
+                let mut question = scoped(scope, &span);
+                question["zone"] = json!(zone);
+                self.file(graph, form, &question).map(|file| Answer::File(Octets(file)))
             }
             Ask::Operate(order) => panic!("no page asks {order}"),
         }
     }
 }
 
-fn spanned<'q>(question: &'q mut Value, span: &GraphSpan) -> &'q mut Value {
-    for (name, value) in serde_json::to_value(span).unwrap().as_object().unwrap() {
-        question[name] = value.clone();
-    }
-    question
-}
-
-fn scoped(scope: Option<Value>, question: &mut Value) -> &Value {
+/// What is asked, with who asks.
+fn scoped(scope: Option<GraphScope>, asked: &impl Serialize) -> Value {
+    let mut asked = json!(asked);
     if let Some(scope) = scope {
-        question["scope"] = scope;
+        asked["scope"] = json!(scope);
     }
-    question
+    asked
 }
 
 impl Gallery {
-    fn told<T: DeserializeOwned>(&self, scope: Option<Value>, question: &mut Value) -> Result<T, Refusal> {
-        Ok(serde_json::from_value(self.ask(scoped(scope, question))?).unwrap())
+    fn told(&self, scope: Option<GraphScope>, question: &Question) -> Result<Told, Refusal> {
+        let question = scoped(scope, question);
+        let answer = self.ask(&question)?;
+        Ok(serde_json::from_value(json!({ (question["do"].as_str().unwrap()): answer })).unwrap())
     }
 
     fn ask(&self, question: &Value) -> Result<Value, Refusal> {

@@ -1,4 +1,4 @@
-//! What pages ask: questions and orders of [`crate::answer`], and pictures as files.
+//! What pages ask: orders of [`crate::answer`], and pictures as files.
 
 use super::super::{Form, NoFile, NotDrawn, Pages, Refused};
 use crate::answer::Unanswered;
@@ -17,10 +17,6 @@ impl From<Unanswered> for Refusal {
         };
         Refusal::new(cause, why)
     }
-}
-
-pub(super) fn ask(pages: &Pages, question: &Value) -> Result<Answer, Refusal> {
-    Ok(Answer::Told(pages.ask(question)?))
 }
 
 pub(super) fn order(pages: &Pages, by: &str, order: &Value) -> Result<Answer, Refusal> {

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
-use trunkline_contract::graph::{GraphRealtime, GraphSeries};
+use trunkline_contract::graph::{GraphRealtime, GraphSeries, Question};
 use trunkline_kit::config::time;
 use trunkline_kit::exit::Exit;
 
@@ -46,11 +46,13 @@ impl Watch {
     /// There is no such graph, too much is watched already; the poller is not running.
     pub fn run(&self) -> Result<Exit, Failure> {
         let (node, mut out) = (self.place.node(), stdout());
+        let (step, span) = (Some(self.step), Some(self.step * ROWS));
+        let question = Question::Realtime { graph: self.graph, step, span };
         let (begun, step) = (Instant::now(), Duration::from_secs(self.step.into()));
         let mut shown = Shown::default();
         let mut turn = 1;
         loop {
-            let reply = node.realtime(self.graph, self.step, self.step * ROWS)?;
+            let reply = node.question(question.clone())?;
             let told = shown.tell(&reply, self.place.is_json(), &mut out).and_then(|()| out.flush());
             match told {
                 // Who read it has enough.

@@ -1,6 +1,6 @@
 //! Graphs in numbers, and as files.
 
-use super::{asked, number, scope};
+use super::{asked, number, question, scope};
 use crate::api::ask::{Ask, Span};
 use crate::api::call::attachment;
 use crate::api::schema;
@@ -8,7 +8,6 @@ use crate::auth::Permission;
 use crate::guard::Who;
 use crate::moment;
 use crate::problem::Problem;
-use crate::sources::GraphPictures;
 use crate::state::Web;
 use axum::Json;
 use axum::extract::{Path, State};
@@ -17,7 +16,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use std::sync::Arc;
 use trunkline_contract::Refusal;
-use trunkline_contract::graph::{Answer, Ask as GraphAsk, GraphForm, GraphSpan};
+use trunkline_contract::graph::{Answer, Ask as GraphAsk, GraphForm, GraphPictures, GraphSpan, Question};
 use utoipa::IntoParams;
 
 /// Graphs of one question.
@@ -91,12 +90,7 @@ pub async fn numbers(
     }
     let GraphPicturesAsk { from, to, width, shift, function, .. } = ask;
     let span = spanned(&who, &GraphFileAsk { from, to, width, shift, function, tz: None })?;
-    let ask = GraphAsk::Pictures { scope: scope(&who), ids, span };
-    let pictures = asked(&web, move |graphing| match graphing.call(ask)? {
-        Answer::Pictures(pictures) => Ok(pictures),
-        _ => Err(Refusal::mismatch().into()),
-    });
-    let mut pictures = pictures.await?;
+    let mut pictures: GraphPictures = question(&web, &who, Question::Pictures { ids, span }).await?;
     for one in &mut pictures.pictures {
         one.trouble.iter_mut().for_each(|trouble| *trouble = crate::paths::named(trouble));
     }

@@ -1,19 +1,17 @@
 //! A graph in real time.
 
-use super::{asked, number, scope};
+use super::{number, question};
 use crate::api::ask::Ask;
 use crate::api::schema;
 use crate::auth::Permission;
 use crate::guard::Who;
 use crate::problem::Problem;
-use crate::sources::GraphRealtime;
 use crate::state::Web;
 use axum::Json;
 use axum::extract::{Path, State};
 use serde::Deserialize;
 use std::sync::Arc;
-use trunkline_contract::Refusal;
-use trunkline_contract::graph::{Answer, Ask as GraphAsk};
+use trunkline_contract::graph::{GraphRealtime, Question};
 use utoipa::IntoParams;
 
 /// How it is read.
@@ -47,10 +45,5 @@ pub async fn show(
 ) -> Result<Json<GraphRealtime>, Problem> {
     who.need(Permission::GraphsRead)?;
     let graph = number("graph", &id)?;
-    let ask = GraphAsk::Realtime { scope: scope(&who), graph, step: ask.step, span: ask.span };
-    let told = asked(&web, move |graphing| match graphing.call(ask)? {
-        Answer::Realtime(told) => Ok(told),
-        _ => Err(Refusal::mismatch().into()),
-    });
-    told.await.map(Json)
+    question(&web, &who, Question::Realtime { graph, step: ask.step, span: ask.span }).await.map(Json)
 }

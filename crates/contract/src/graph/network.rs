@@ -1,8 +1,8 @@
-//! The network around devices, as the job tells it: the map, what is near an address, and the way between two.
+//! The network around devices: the map, what is near an address, and the way between two.
 
 use super::GraphNeighbour;
+use crate::time::as_maybe;
 use serde::{Deserialize, Serialize};
-use trunkline_contract::time::as_maybe;
 use utoipa::ToSchema;
 
 /// How devices hang together.
