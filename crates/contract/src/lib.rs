@@ -11,6 +11,7 @@ pub mod frame;
 pub mod graph;
 mod octets;
 mod server;
+pub mod time;
 
 pub use client::Client;
 pub use octets::Octets;

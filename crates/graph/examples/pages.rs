@@ -7,9 +7,9 @@ mod house;
 use house::House;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-use trunkline_graph::answer::{View, answer};
+use trunkline_graph::answer::View;
 use trunkline_graph::inventory::Search;
-use trunkline_graph::scope::{Scope, Seen};
+use trunkline_graph::scope::Seen;
 
 /// The last sample of files.
 const END_S: i64 = 1_790_035_200;
@@ -45,7 +45,7 @@ fn main() {
         seen: None,
         scope: None,
     };
-    let ask = |question: Value| answer(&view, &question).expect("an answer");
+    let ask = |question: Value| house::ask(&view, &question).expect("an answer");
     let day = json!({ "do": "pictures", "ids": graphs, "from": END_S - 86_400, "to": END_S, "width": 240 });
     measure("60 previews of a day, 240 columns", || ask(day.clone()));
     let years = json!({
@@ -66,13 +66,12 @@ fn scoped(view: View<'_>) {
     let narrow = [rule(true, "device-name", "*-?7*"), rule(false, "graph-title", "*Gi0/13*")];
     let wide = [rule(false, "device-name", "edge-*"), rule(false, "graph-title", "*Gi0/13*errors*")];
     for (name, everything, rules) in [("narrow", false, narrow), ("wide", true, wide)] {
-        let scope = json!({ "everything": everything, "levels": [rules] });
-        let scope = Scope::read(&scope).expect("a scope");
+        let scope = house::scope(&json!({ "everything": everything, "levels": [rules] }));
         let began = Instant::now();
         let seen = Seen::of(&scope, view.inventory, view.library, view.search);
         println!("{name} scope: found out in {:.1?}, {} graphs are seen", began.elapsed(), seen.graphs_len());
         let view = View { seen: Some(&seen), scope: Some(&scope), ..view };
-        let ask = |question: Value| answer(&view, &question).expect("an answer");
+        let ask = |question: Value| house::ask(&view, &question).expect("an answer");
         for text in ["traffic", "access-17 gi0/3 errors", "nowhere", "e", ""] {
             let question = json!({ "do": "graphs", "text": text, "limit": 60 });
             measure(&format!("{name} scope, search for '{text}'"), || ask(question.clone()));

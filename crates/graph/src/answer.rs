@@ -1,10 +1,6 @@
-//! What is asked about graphs, and its answers, in JSON: the pages and other programs see the inventory through them.
-//!
-//! A question is an object whose `do` says what is asked: `counts`, `devices`, `device`, `graphs`, `graph`, `trees`,
-//! `nodes`, `pictures`, `figures`, `graph-templates`, `credentials`, `templates`, `rights`, `seen`, `map`, `near`; and
-//! `realtime`, whose answer has what is read while it is asked ([`realtime`]). What is long comes in parts: `offset`
-//! and `limit`, and the answer says `total`. Where a [`View`] has a scope, what it does not show is answered as if it
-//! did not exist. [`order`] reads what somebody wants to be changed. Secrets go in by orders, and never come out.
+//! What is asked about graphs, and its answers, as the contract has them: pages and other programs see the inventory
+//! through them. Where a [`View`] has a scope, what it does not show is answered as if it did not exist. [`order`]
+//! reads what somebody wants to be changed, in JSON. Secrets go in by orders, and never come out.
 
 mod arranging;
 mod asked;
@@ -34,9 +30,10 @@ use crate::inventory::{Inventory, Search};
 use crate::picture::{Files, NoPicture};
 use crate::scope::{Scope, Seen};
 use crate::template::{Library, Source};
-use asked::Asked;
-use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use trunkline_contract::graph::{
+    GraphCounts, GraphCredential, GraphCredentials, GraphTemplateBrief, GraphTemplates, Question, Told,
+};
 
 /// Things of one part of a list.
 pub const PART_MAX: usize = 500;
@@ -147,83 +144,110 @@ impl From<NoPicture> for Unanswered {
     }
 }
 
-/// Answers a question.
+/// Answers a question of what there is to see. How polling goes, and what is read while it is asked for, whoever polls
+/// tells.
 ///
 /// # Errors
 /// [`Unanswered`].
-pub fn answer(view: &View<'_>, question: &Value) -> Result<Value, Unanswered> {
-    let asked = Asked(question);
-    match asked.text("do")? {
-        "counts" => Ok(counts(view)),
-        "devices" => devices::list(view, asked),
-        "device" => devices::show(view, asked.id("id")?),
-        "device-named" => devices::named(view, asked.text("name")?),
-        "graphs" => graphs::list(view, asked),
-        "graph" => graphs::show(view, asked.id("id")?),
-        "trees" => Ok(trees::list(view)),
-        "nodes" => trees::nodes(view, asked.id("tree")?, asked.maybe_id("parent")?),
-        "pictures" => pictures::show(view, asked),
-        "figures" => figures::show(view, asked),
-        "graph-templates" => figures::templates(view, asked),
-        "credentials" => Ok(credentials(view)),
-        "templates" => Ok(templates(view)),
-        "rights" => Ok(rights::show(view)),
-        "seen" => rights::seen(view, asked),
-        "map" => map::show(view, asked, &|id| view.sees_device(id)),
-        "near" => near::show(view, asked, &|id| view.sees_device(id)),
-        "behind" => behind::show(view, asked, &|id| view.sees_device(id)),
-        other => Err(Unanswered::Asked(format!("'{other}' is no question"))),
-    }
+pub fn answer(view: &View<'_>, question: &Question) -> Result<Told, Unanswered> {
+    let sees: &dyn Fn(u32) -> bool = &|id| view.sees_device(id);
+    Ok(match question {
+        Question::Counts {} => counts(view).into(),
+        Question::Devices { text, state, site, offset, limit } => {
+            let wanted = devices::Wanted { text: text.as_deref(), state: state.as_deref(), site: *site };
+            devices::list(view, &wanted, (*offset, *limit))?.into()
+        }
+        Question::Device { id } => devices::show(view, *id)?.into(),
+        Question::DeviceNamed { name } => devices::named(view, name)?.into(),
+        Question::Graphs(wanted) => graphs::list(view, wanted)?.into(),
+        Question::Graph { id } => graphs::show(view, *id)?.into(),
+        Question::Trees {} => trees::list(view).into(),
+        Question::Nodes { tree, parent } => trees::nodes(view, *tree, *parent)?.into(),
+        Question::Pictures { ids, span } => pictures::show(view, ids, span)?.into(),
+        Question::Figures { graphs, from, to, csv } => figures::show(view, graphs, (*from, *to), *csv)?.into(),
+        Question::GraphTemplates { graphs } => figures::templates(view, graphs.as_deref())?.into(),
+        Question::Credentials {} => credentials(view).into(),
+        Question::Templates {} => templates(view).into(),
+        Question::Rights {} => rights::show(view).into(),
+        Question::Seen(wanted) => rights::seen(view, wanted)?.into(),
+        Question::Map { device, hops, limit } => map::show(view, (*device, *hops), *limit, sees)?.into(),
+        Question::Near(wanted) => near::show(view, wanted, sees)?.into(),
+        Question::Behind { from, replace, limit } => {
+            behind::show(view, from, replace.unwrap_or_default(), *limit, sees)?.into()
+        }
+        Question::Run {} | Question::Realtime { .. } => {
+            return Err(Unanswered::Asked("the poller alone can tell that".to_owned()));
+        }
+    })
 }
 
-fn counts(view: &View<'_>) -> Value {
+fn counts(view: &View<'_>) -> GraphCounts {
     let inventory = view.inventory;
-    let (mut up, mut down, mut unknown, mut disabled) = (0, 0, 0, 0);
+    let mut counts = GraphCounts::default();
     for (id, device) in inventory.devices().iter().filter(|device| view.sees_device(device.0)) {
-        match devices::state(view, id, device) {
-            "up" => up += 1,
-            "down" => down += 1,
-            "disabled" => disabled += 1,
-            _ => unknown += 1,
-        }
+        counts.devices += 1;
+        *match devices::state(view, id, device) {
+            "up" => &mut counts.up,
+            "down" => &mut counts.down,
+            "disabled" => &mut counts.disabled,
+            _ => &mut counts.unknown,
+        } += 1;
     }
     let (sources, graphs, trees) = match view.seen {
         None => (inventory.sources().len(), inventory.graphs().len(), inventory.trees().len()),
         Some(seen) => (seen.sources_len(), seen.graphs_len(), seen.trees_len(inventory)),
     };
-    json!({
-        "devices": up + down + unknown + disabled, "up": up, "down": down, "unknown": unknown, "disabled": disabled,
-        "sources": sources, "graphs": graphs, "trees": trees,
-    })
+    GraphCounts { sources: sources as u64, graphs: graphs as u64, trees: trees as u64, ..counts }
 }
 
-fn credentials(view: &View<'_>) -> Value {
-    let mut used = std::collections::BTreeMap::<u32, usize>::new();
+fn credentials(view: &View<'_>) -> GraphCredentials {
+    let mut used = BTreeMap::<u32, u64>::new();
     for (_, device) in view.inventory.devices().iter() {
         if let Some(id) = device.access.credential {
             *used.entry(id).or_default() += 1;
         }
     }
     let all = view.inventory.credentials().iter();
-    let all = all.map(|(id, credential)| {
-        let devices = used.get(&id).copied().unwrap_or_default();
-        json!({ "id": id, "name": &*credential.name, "kind": credential.login.describe(), "devices": devices })
+    let all = all.map(|(id, credential)| GraphCredential {
+        id,
+        name: credential.name.to_string(),
+        kind: credential.login.describe(),
+        devices: used.get(&id).copied().unwrap_or_default(),
     });
-    json!({ "credentials": all.collect::<Vec<_>>() })
+    GraphCredentials { credentials: all.collect() }
 }
 
-fn templates(view: &View<'_>) -> Value {
+fn templates(view: &View<'_>) -> GraphTemplates {
     let library = view.library;
     let all = library.devices.iter().map(|(name, device)| {
-        let snmp = library.data_of(device).any(|data| matches!(data.source, Source::Snmp));
         let arguments: BTreeSet<String> = library.data_of(device).flat_map(|data| data.arguments()).collect();
-        json!({ "name": name, "title": &*device.title, "snmp": snmp, "arguments": arguments })
+        GraphTemplateBrief {
+            name: name.clone(),
+            title: device.title.to_string(),
+            snmp: library.data_of(device).any(|data| matches!(data.source, Source::Snmp)),
+            arguments: arguments.into_iter().collect(),
+        }
     });
-    json!({ "templates": all.collect::<Vec<_>>() })
+    GraphTemplates { templates: all.collect() }
 }
 
-/// A part of a list.
-fn part<T>(all: impl Iterator<Item = T>, asked: Asked<'_>) -> Result<impl Iterator<Item = T>, Unanswered> {
-    let limit = asked.limit(PART_MAX)?;
-    Ok(all.skip(asked.offset()?).take(limit))
+/// How many of a list are passed over, and told: 1 to `most`, `otherwise` when nothing is said.
+fn part_of((offset, limit): Part, most: usize, otherwise: usize) -> Result<(usize, usize), Unanswered> {
+    let limit = limit.map_or(otherwise, |limit| limit as usize);
+    match (1..=most).contains(&limit) {
+        true => Ok((offset.unwrap_or_default() as usize, limit)),
+        false => Err(Unanswered::Asked(format!("\"limit\" is 1 to {most}"))),
+    }
 }
+
+/// Refuses more than there can be.
+fn few(what: &str, count: usize, most: usize) -> Result<(), Unanswered> {
+    let many = || Unanswered::Asked(format!("\"{what}\": {count} of them, {most} can be"));
+    (count <= most).then_some(()).ok_or_else(many)
+}
+
+/// How many of a list are to be passed over, and how many are wanted.
+type Part = (Option<u32>, Option<u32>);
+
+/// What a list tells when nothing is said.
+const LIMIT: usize = 100;

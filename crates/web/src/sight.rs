@@ -3,9 +3,11 @@
 
 use crate::auth::GraphScope;
 use crate::server::Sources;
-use crate::sources::{Alerting, Graphing, SourceError, Trouble, told};
+use crate::sources::{Alerting, Graphing, SourceError, Trouble};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use trunkline_contract::graph::{self, GraphSeen, NamedDevice, Question};
 
 /// What is answered by what somebody may see of devices and graphs. All else is of all of them.
 const OF_SOME: [&str; 5] = ["summary", "alerts", "alert", "pending", "acknowledge"];
@@ -65,9 +67,9 @@ impl Sight {
             );
         };
         let graphing = self.graphing.as_ref().filter(|graphing| graphing.serves());
-        let question = json!({ "do": "device-named", "name": name, "scope": scope.told() });
-        let found = graphing.map(|graphing| told(&**graphing, &question));
-        match found {
+        let question = Question::DeviceNamed { name: name.to_owned() };
+        let found = graphing.map(|graphing| graph::ask::<NamedDevice>(&**graphing, Some(scope.told()), question));
+        match found.map(|found| found.map_err(SourceError::from)) {
             Some(Ok(_)) => Ok(()),
             Some(Err(error)) if error.trouble != Trouble::NotFound => Err(error),
             _ => refused(&format!("There is no device '{name}'.")),
@@ -97,13 +99,13 @@ impl Sight {
     /// is told, whatever was answered: without one the job of alerts refuses.
     fn seen(&self, scope: &GraphScope) -> Result<Value, SourceError> {
         let Some(graphing) = self.graphing.as_ref().filter(|graphing| graphing.serves()) else {
-            return Ok(json!({ "devices": [], "graphs": [], "sources": [] }));
+            return Ok(json!(GraphSeen::default()));
         };
         let named = self.alerting.ask(&json!({ "do": "named" }))?;
-        let lists = |of: &Value| json!({ "devices": of["devices"], "graphs": of["graphs"], "sources": of["sources"] });
-        let mut question = lists(&named);
-        (question["do"], question["scope"]) = ("seen".into(), scope.told());
-        Ok(lists(&told(&**graphing, &question)?))
+        let unread = |error| SourceError::new(Trouble::Failed, format!("unexpected reply from the alert job: {error}"));
+        let named = GraphSeen::deserialize(named).map_err(unread)?;
+        let seen: GraphSeen = graph::ask(&**graphing, Some(scope.told()), Question::Seen(named))?;
+        Ok(json!(seen))
     }
 }
 

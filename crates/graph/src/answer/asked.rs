@@ -1,6 +1,6 @@
 //! Members of what is asked, read with a word about what is wrong.
 
-use super::Unanswered;
+use super::{Unanswered, few};
 use serde_json::Value;
 
 /// A text and its name.
@@ -61,16 +61,7 @@ impl<'v> Asked<'v> {
     pub fn texts(self, key: &str, most: usize) -> Result<Vec<&'v str>, Unanswered> {
         let texts = |value: &'v Value| value.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<&str>>>();
         let texts = self.read(key, "a list of texts", texts)?.unwrap_or_default();
-        self.few(key, texts.len(), most).map(|()| texts)
-    }
-
-    /// Lists of numbers; none if nothing is said.
-    pub fn lists(self, key: &str, most: usize) -> Result<Vec<Vec<usize>>, Unanswered> {
-        let number = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
-        let list = |value: &Value| value.as_array()?.iter().map(number).collect();
-        let lists = |value: &'v Value| value.as_array()?.iter().map(list).collect::<Option<Vec<Vec<usize>>>>();
-        let lists = self.read(key, "a list of lists of numbers", lists)?.unwrap_or_default();
-        self.few(key, lists.len(), most).map(|()| lists)
+        few(key, texts.len(), most).map(|()| texts)
     }
 
     /// Texts by name; none where nothing is said.
@@ -78,41 +69,11 @@ impl<'v> Asked<'v> {
         let text = |(name, value): (&String, &Value)| Some((name.as_str().into(), value.as_str()?.into()));
         let texts = |value: &'v Value| value.as_object()?.iter().map(text).collect::<Option<Vec<_>>>();
         let texts = self.read(key, "an object of texts", texts)?.unwrap_or_default();
-        self.few(key, texts.len(), most).map(|()| texts)
-    }
-
-    fn few(self, key: &str, count: usize, most: usize) -> Result<(), Unanswered> {
-        let many = || Unanswered::Asked(format!("\"{key}\": {count} of them, {most} can be"));
-        (count <= most).then_some(()).ok_or_else(many)
+        few(key, texts.len(), most).map(|()| texts)
     }
 
     /// No where nothing is said.
     pub fn flag(self, key: &str) -> Result<bool, Unanswered> {
         Ok(self.read(key, "true or false", Value::as_bool)?.unwrap_or_default())
-    }
-
-    pub fn maybe_whole(self, key: &str) -> Result<Option<i64>, Unanswered> {
-        self.read(key, "a whole number", Value::as_i64)
-    }
-
-    pub fn whole(self, key: &str) -> Result<i64, Unanswered> {
-        let found = self.maybe_whole(key)?;
-        self.needed(key, found)
-    }
-
-    pub fn offset(self) -> Result<usize, Unanswered> {
-        let found = self.maybe_whole("offset")?.unwrap_or_default();
-        usize::try_from(found).map_err(|_| Unanswered::Asked("\"offset\" is not less than 0".to_owned()))
-    }
-
-    pub fn limit(self, most: usize) -> Result<usize, Unanswered> {
-        self.limit_or(most, 100)
-    }
-
-    /// The same, with what it is where nothing is said.
-    pub fn limit_or(self, most: usize, otherwise: usize) -> Result<usize, Unanswered> {
-        let found = self.maybe_whole("limit")?.unwrap_or_else(|| i64::try_from(otherwise).unwrap_or(i64::MAX));
-        let limit = usize::try_from(found).ok().filter(|limit| (1..=most).contains(limit));
-        limit.ok_or_else(|| Unanswered::Asked(format!("\"limit\" is 1 to {most}")))
     }
 }

@@ -1,11 +1,12 @@
 //! Who is behind whom, as the map says: what would be told of devices, and the order that tells it.
 
 use super::asked::Asked;
-use super::{Unanswered, View};
+use super::devices::neighbour;
+use super::{Unanswered, View, few, part_of};
 use crate::inventory::order::Order;
 use crate::inventory::{Behind, Inventory};
-use serde_json::{Value, json};
 use std::collections::HashSet;
+use trunkline_contract::graph::{GraphBehind, GraphBehindDevice, GraphNeighbour};
 
 /// Devices from which others are reached.
 const FROM_MAX: usize = 64;
@@ -40,8 +41,13 @@ impl Does {
 type One = (u32, Vec<u32>, Does);
 
 /// Through which devices those of the map are reached from some of them, the nearest first.
-fn plan(inventory: &Inventory, asked: Asked<'_>, visible: &dyn Fn(u32) -> bool) -> Result<Vec<One>, Unanswered> {
-    let from = asked.ids("from", FROM_MAX)?;
+fn plan(
+    inventory: &Inventory,
+    from: &[u32],
+    replaces: bool,
+    visible: &dyn Fn(u32) -> bool,
+) -> Result<Vec<One>, Unanswered> {
+    few("from", from.len(), FROM_MAX)?;
     if from.is_empty() {
         return Err(Unanswered::Asked("\"from\" needs at least one device: the one where polling starts".to_owned()));
     }
@@ -49,8 +55,7 @@ fn plan(inventory: &Inventory, asked: Asked<'_>, visible: &dyn Fn(u32) -> bool) 
     if let Some(id) = from.iter().find(|id| !is_there(id)) {
         return Err(Unanswered::Unknown(format!("there is no device {id}")));
     }
-    let replaces = asked.flag("replace")?;
-    let reached = inventory.network().reached_through(&from, visible);
+    let reached = inventory.network().reached_through(from, visible);
     let mut then = Behind::of(inventory);
     if replaces {
         // What is told of them now is in nobody's way; where polling begins is behind nobody.
@@ -78,35 +83,41 @@ fn plan(inventory: &Inventory, asked: Asked<'_>, visible: &dyn Fn(u32) -> bool) 
 }
 
 /// What would be told of which devices.
-pub(super) fn show(view: &View<'_>, asked: Asked<'_>, visible: &dyn Fn(u32) -> bool) -> Result<Value, Unanswered> {
+pub(super) fn show(
+    view: &View<'_>,
+    from: &[u32],
+    replaces: bool,
+    limit: Option<u32>,
+    visible: &dyn Fn(u32) -> bool,
+) -> Result<GraphBehind, Unanswered> {
     let inventory = view.inventory;
-    let plan = plan(inventory, asked, visible)?;
-    let called = |id: u32| {
-        let name = inventory.devices().get(id).map_or("", |device| &*device.name);
-        json!({ "id": id, "name": name })
+    let plan = plan(inventory, from, replaces, visible)?;
+    let (_, limit) = part_of((None, limit), LISTED_MAX, LISTED_MAX)?;
+    let these = |ids: &[u32]| -> Vec<GraphNeighbour> {
+        ids.iter().filter(|id| visible(**id)).map(|id| neighbour(view, *id)).collect()
     };
-    let these = |ids: &[u32]| ids.iter().filter(|id| visible(**id)).map(|id| called(*id)).collect::<Vec<_>>();
-    let told = plan.iter().filter(|(.., does)| *does != Does::Same);
-    let told = told.take(asked.limit_or(LISTED_MAX, LISTED_MAX)?).map(|(id, behind, does)| {
-        let mut one = called(*id);
-        one["behind"] = these(behind).into();
-        one["before"] = these(inventory.behind(*id)).into();
-        one["does"] = does.word().into();
-        one
+    let told = plan.iter().filter(|(.., does)| *does != Does::Same).take(limit).map(|(id, behind, does)| {
+        let GraphNeighbour { id, name } = neighbour(view, *id);
+        let before = these(inventory.behind(id));
+        GraphBehindDevice { id, name, behind: these(behind), before, does: does.word().to_owned() }
     });
-    let count = |does: Does| plan.iter().filter(|one| one.2 == does).count();
-    let from = asked.ids("from", FROM_MAX)?;
+    let count = |does: Does| plan.iter().filter(|one| one.2 == does).count() as u64;
     let seen = inventory.devices().iter().filter(|(id, _)| visible(*id)).count();
     let met: HashSet<u32> = plan.iter().map(|one| one.0).chain(from.iter().copied()).collect();
-    Ok(json!({
-        "from": these(&from), "devices": told.collect::<Vec<_>>(), "set": count(Does::Set), "same": count(Does::Same),
-        "kept": count(Does::Kept), "round": count(Does::Round), "unreached": seen - met.len(),
-    }))
+    Ok(GraphBehind {
+        from: these(from),
+        devices: told.collect(),
+        set: count(Does::Set),
+        same: count(Does::Same),
+        kept: count(Does::Kept),
+        round: count(Does::Round),
+        unreached: (seen - met.len()) as u64,
+    })
 }
 
 /// The order that tells it.
 pub(super) fn order(inventory: &Inventory, asked: Asked<'_>) -> Result<Order, Unanswered> {
-    let plan = plan(inventory, asked, &|_| true)?;
+    let plan = plan(inventory, &asked.ids("from", FROM_MAX)?, asked.flag("replace")?, &|_| true)?;
     let set = plan.into_iter().filter(|(.., does)| *does == Does::Set);
     Ok(Order::SetBehind(set.map(|(id, behind, _)| (id, behind)).collect()))
 }

@@ -1,14 +1,15 @@
 //! Figures of graphs over a span, without their values: a report of how much went where, and the templates that graphs
 //! of many can be made by.
 
-use super::asked::Asked;
-use super::pictures::{ask_of, number};
-use super::{Unanswered, View, graphs};
-use crate::picture::{Picture, Plan, WIDTH_MAX, picture};
+use super::pictures::number;
+use super::{Unanswered, View, few, graphs};
+use crate::picture::{Ask, Picture, Plan, WIDTH_MAX, picture};
 use crate::template::Aggregate;
 use core::fmt::Write as _;
-use serde_json::{Value, json};
 use std::collections::HashSet;
+use trunkline_contract::graph::{
+    GraphFiguresList, GraphFiguresOf, GraphFiguresSeries, GraphReport, GraphTemplate, GraphTemplateList, GraphsWanted,
+};
 use trunkline_kit::untrusted::cell;
 
 /// Graphs of one report.
@@ -28,44 +29,44 @@ struct Reported {
 }
 
 /// The graphs that were asked for, as `graphs` finds them, with mean, greatest value, 95th percentile and total of
-/// each series between `from` and `to`; as lines of CSV, too, where `csv` is true. Rows are as fine as the archives
-/// have them for the whole span: `step` says how long one is.
-pub(super) fn show(view: &View<'_>, asked: Asked<'_>) -> Result<Value, Unanswered> {
-    let mut ask = ask_of(asked.0)?;
-    ask.width = WIDTH_MAX;
-    let found = graphs::list(view, asked)?;
-    let ids = found["graphs"].as_array().into_iter().flatten();
-    let ids = ids.filter_map(|graph| graph["id"].as_u64().and_then(|id| u32::try_from(id).ok()));
-    let reported: Vec<Reported> = ids.take(REPORT_GRAPHS_MAX).map(|id| one(view, id, &ask)).collect();
-    let text = asked.flag("csv")?.then(|| csv(&reported));
-    let told: Vec<Value> = reported.iter().map(told).collect();
-    Ok(json!({ "total": found["total"], "graphs": told, "csv": text }))
+/// each series in a span; as lines of CSV, too, where these are wanted. Rows are as fine as the archives have them for
+/// the whole span: `step` says how long one is.
+pub(super) fn show(
+    view: &View<'_>,
+    wanted: &GraphsWanted,
+    (from_s, to_s): (i64, i64),
+    csv: bool,
+) -> Result<GraphReport, Unanswered> {
+    let ask = Ask::new(from_s, to_s, WIDTH_MAX)?;
+    let found = graphs::list(view, wanted)?;
+    let ids = found.graphs.iter().take(REPORT_GRAPHS_MAX);
+    let reported: Vec<Reported> = ids.map(|graph| one(view, graph.id, &ask)).collect();
+    let list = GraphFiguresList { total: found.total, graphs: reported.iter().map(told).collect() };
+    Ok(GraphReport { list, csv: csv.then(|| lines(&reported)) })
 }
 
-fn one(view: &View<'_>, id: u32, ask: &crate::picture::Ask) -> Reported {
+fn one(view: &View<'_>, id: u32, ask: &Ask) -> Reported {
     let title = view.inventory.title(view.library, id);
     let seen = Plan::new(view.inventory, view.library, id)
         .and_then(|plan| Ok((plan.unit.clone(), picture(&plan, ask, view.now_s, view.files)?)));
     Reported { id, title, seen: seen.map_err(|why| why.to_string()) }
 }
 
-fn told(reported: &Reported) -> Value {
-    let Reported { id, title, seen } = reported;
-    match seen {
-        Err(why) => json!({ "id": id, "title": title, "trouble": why, "unit": "", "step": null, "series": [] }),
-        Ok((unit, seen)) => {
-            let named = seen.drawn.iter().filter(|drawn| !drawn.label.is_empty());
-            let series = named.map(|drawn| {
-                let f = &drawn.figures;
-                json!({
-                    "label": drawn.label.trim(), "average": number(f.average), "max": number(f.max),
-                    "p95": number(f.p95), "total": number(total(unit, f.total)),
-                })
-            });
-            let series: Vec<Value> = series.collect();
-            json!({ "id": id, "title": title, "trouble": null, "unit": unit, "step": seen.step_s, "series": series })
-        }
-    }
+fn told(Reported { id, title, seen }: &Reported) -> GraphFiguresOf {
+    let of = GraphFiguresOf { id: *id, title: title.clone(), ..GraphFiguresOf::default() };
+    let (unit, seen) = match seen {
+        Err(why) => return GraphFiguresOf { trouble: Some(why.clone()), ..of },
+        Ok((unit, seen)) => (unit, seen),
+    };
+    let named = seen.drawn.iter().filter(|drawn| !drawn.label.is_empty());
+    let series = named.map(|drawn| GraphFiguresSeries {
+        label: drawn.label.trim().to_owned(),
+        average: number(drawn.figures.average),
+        max: number(drawn.figures.max),
+        p95: number(drawn.figures.p95),
+        total: number(total(unit, drawn.figures.total)),
+    });
+    GraphFiguresOf { unit: unit.clone(), step: Some(seen.step_s), series: series.collect(), ..of }
 }
 
 /// A total is of what comes in a second: seconds times a temperature are nothing.
@@ -74,7 +75,7 @@ fn total(unit: &str, total: f64) -> f64 {
 }
 
 /// A row a series (RFC 4180); the unit of a total is that of the values times seconds.
-fn csv(graphs: &[Reported]) -> String {
+fn lines(graphs: &[Reported]) -> String {
     let mut out = String::from("graph,title,series,unit,step_s,average,max,p95,total\r\n");
     for graph in graphs {
         let Ok((unit, seen)) = &graph.seen else { continue };
@@ -95,20 +96,22 @@ fn csv(graphs: &[Reported]) -> String {
 }
 
 /// Graph templates; of some graphs those that show something of them.
-pub(super) fn templates(view: &View<'_>, asked: Asked<'_>) -> Result<Value, Unanswered> {
-    let of = match asked.0.get("graphs").is_some_and(|graphs| !graphs.is_null()) {
-        true => Some(data_of(view, &asked.ids("graphs", REPORT_GRAPHS_MAX)?)),
-        false => None,
-    };
+pub(super) fn templates(view: &View<'_>, graphs: Option<&[u32]>) -> Result<GraphTemplateList, Unanswered> {
+    few("graphs", graphs.map_or(0, <[u32]>::len), REPORT_GRAPHS_MAX)?;
+    let of = graphs.map(|graphs| data_of(view, graphs));
     let fits = |data: &[&str]| of.as_ref().is_none_or(|of| data.iter().any(|name| of.contains(*name)));
     let all = view.library.graphs.iter().filter(|(_, template)| fits(&template.data()));
     let told = all.map(|(name, template)| {
         let title = template.title.with(|_| None);
         let title = title.trim_matches(|c: char| c.is_whitespace() || c == '-');
-        let is_of_many = template.aggregate != Aggregate::None;
-        json!({ "name": name, "title": title, "unit": template.unit, "of_many": is_of_many })
+        GraphTemplate {
+            name: name.clone(),
+            title: title.to_owned(),
+            unit: template.unit.clone(),
+            of_many: template.aggregate != Aggregate::None,
+        }
     });
-    Ok(json!({ "templates": told.collect::<Vec<_>>() }))
+    Ok(GraphTemplateList { templates: told.collect() })
 }
 
 /// The names of the data templates of graphs.

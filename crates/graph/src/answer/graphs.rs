@@ -1,21 +1,20 @@
 //! Graphs: all of them, those of a device, of a place in a tree, or those whose title has words.
 
-use super::asked::Asked;
-use super::{GRAPHS_LISTED_MAX, PART_MAX, Unanswered, View};
+use super::{GRAPHS_LISTED_MAX, LIMIT, PART_MAX, Unanswered, View, part_of};
 use crate::inventory::{GroupBy, Kind, Node, NodeKind};
-use serde_json::{Value, json};
 use std::collections::HashSet;
+use trunkline_contract::graph::{GraphBrief, GraphList, GraphShown, GraphSource, GraphsWanted};
 
 /// Folders below a folder whose graphs are shown with it.
 const DEPTH_MAX: usize = 64;
 
 /// A part of the graphs that were asked for.
-pub(super) fn list(view: &View<'_>, asked: Asked<'_>) -> Result<Value, Unanswered> {
-    let (offset, limit) = (asked.offset()?, asked.limit(PART_MAX)?);
-    let text = asked.maybe_text("text")?.unwrap_or_default().trim();
-    let place = asked.maybe_id("node")?;
+pub(super) fn list(view: &View<'_>, wanted: &GraphsWanted) -> Result<GraphList, Unanswered> {
+    let (offset, limit) = part_of((wanted.offset, wanted.limit), PART_MAX, LIMIT)?;
+    let text = wanted.text.as_deref().unwrap_or_default().trim();
+    let place = wanted.node;
     let node = place.map(|id| node(view, id)).transpose()?;
-    let base = match (node, asked.maybe_id("device")?) {
+    let base = match (node, wanted.device) {
         (Some(node), _) => Some(of_node(view, place.unwrap_or_default(), node)),
         (None, Some(device)) if view.inventory.devices().has(device) && view.sees_device(device) => {
             Some(view.inventory.graphs_of(device).to_vec())
@@ -27,7 +26,7 @@ pub(super) fn list(view: &View<'_>, asked: Asked<'_>) -> Result<Value, Unanswere
         NodeKind::Device { group, .. } | NodeKind::Rule { group, .. } => group,
         _ => GroupBy::None,
     });
-    let template = asked.maybe_text("template")?;
+    let template = wanted.template.as_deref();
     let number = template.map(|name| view.inventory.named(Kind::GraphTemplate, name).unwrap_or_default());
     let is_wanted = |id: &u32| {
         view.sees_graph(*id) && number.is_none_or(|n| view.inventory.graphs().get(*id).is_some_and(|g| g.template == n))
@@ -57,8 +56,8 @@ pub(super) fn list(view: &View<'_>, asked: Asked<'_>) -> Result<Value, Unanswere
             (ids.len(), ids.into_iter().skip(offset).take(limit).collect())
         }
     };
-    let graphs: Vec<Value> = part.into_iter().filter_map(|id| brief(view, id, group)).collect();
-    Ok(json!({ "total": total, "graphs": graphs }))
+    let graphs = part.into_iter().filter_map(|id| brief(view, id, group)).collect();
+    Ok(GraphList { total: total as u64, graphs })
 }
 
 fn node<'v>(view: &View<'v>, id: u32) -> Result<&'v Node, Unanswered> {
@@ -137,33 +136,40 @@ fn template_title(view: &View<'_>, template: u32) -> String {
     if title.is_empty() { name.to_owned() } else { title.to_owned() }
 }
 
-fn brief(view: &View<'_>, id: u32, group: GroupBy) -> Option<Value> {
+fn brief(view: &View<'_>, id: u32, group: GroupBy) -> Option<GraphBrief> {
     let graph = view.inventory.graphs().get(id)?;
     let device = view.inventory.device_of_graph(id).filter(|device| view.sees_device(*device));
-    let name = device.and_then(|id| view.inventory.devices().get(id)).map(|device| &*device.name);
-    Some(json!({
-        "id": id, "title": view.inventory.title(view.library, id),
-        "template": view.inventory.template_name(graph.template), "device": device, "device_name": name,
-        "group": group_of(view, id, group),
-    }))
+    Some(GraphBrief {
+        id,
+        title: view.inventory.title(view.library, id),
+        template: view.inventory.template_name(graph.template).map(str::to_owned),
+        device,
+        device_name: device_name(view, device),
+        group: group_of(view, id, group),
+    })
+}
+
+fn device_name(view: &View<'_>, device: Option<u32>) -> Option<String> {
+    Some(view.inventory.devices().get(device?)?.name.to_string())
 }
 
 /// A graph with the data sources that it is of.
-pub(super) fn show(view: &View<'_>, id: u32) -> Result<Value, Unanswered> {
+pub(super) fn show(view: &View<'_>, id: u32) -> Result<GraphShown, Unanswered> {
     let unknown = || Unanswered::Unknown(format!("there is no graph {id}"));
     let graph = view.inventory.graphs().get(id).filter(|_| view.sees_graph(id)).ok_or_else(unknown)?;
-    let mut shown = brief(view, id, GroupBy::None).ok_or_else(unknown)?;
+    let brief = brief(view, id, GroupBy::None).ok_or_else(unknown)?;
     let sources = graph.sources.iter().take(PART_MAX).filter_map(|source| {
         let found = view.inventory.sources().get(*source)?;
         let device = Some(found.device).filter(|device| view.sees_device(*device));
-        let name = device.and_then(|id| view.inventory.devices().get(id)).map(|device| &*device.name);
         let row = found.row.and_then(|row| view.inventory.rows().get(row));
-        Some(json!({
-            "id": source, "device": device, "device_name": name, "row": row.map(|row| &*row.name),
-            "template": view.inventory.template_name(found.template), "last": view.files.last_s(*source),
-        }))
+        Some(GraphSource {
+            id: *source,
+            device,
+            device_name: device_name(view, device),
+            row: row.map(|row| row.name.to_string()),
+            template: view.inventory.template_name(found.template).map(str::to_owned),
+            last: view.files.last_s(*source),
+        })
     });
-    shown["sources"] = sources.collect();
-    shown["sources_total"] = graph.sources.len().into();
-    Ok(shown)
+    Ok(GraphShown { brief, sources_total: graph.sources.len() as u64, sources: sources.collect() })
 }

@@ -1,11 +1,10 @@
 //! The map: devices, those whom they see beside them, and the links between.
 
-use super::asked::Asked;
 use super::shows::{self, Shows};
-use super::{Unanswered, View, devices};
+use super::{Unanswered, View, devices, part_of};
 use crate::network::{End, Link, Network, Node, Visible, interface};
-use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use trunkline_contract::graph::{GraphLink, GraphLinkEnd, GraphMap, GraphMapNode};
 
 /// Nodes of one map; further ones are counted.
 // Limit: nodes of one map
@@ -21,7 +20,7 @@ pub const MAP_LINKS_MAX: usize = 4000;
 const HOPS_MAX: u32 = 64;
 
 /// What a node is called in an answer.
-pub(super) fn key(node: Node) -> String {
+fn key(node: Node) -> String {
     match node {
         Node::Device(id) => format!("d{id}"),
         Node::Stranger(number) => format!("s{number}"),
@@ -29,36 +28,48 @@ pub(super) fn key(node: Node) -> String {
 }
 
 /// What is told of a node wherever it is told.
-pub(super) fn node(view: &View<'_>, network: &Network, node: Node) -> Value {
+pub(super) fn node(view: &View<'_>, network: &Network, node: Node) -> GraphMapNode {
+    let told = GraphMapNode { key: key(node), ..GraphMapNode::default() };
     match node {
         Node::Device(id) => {
             let device = view.inventory.devices().get(id);
-            json!({
-                "key": key(node), "kind": "device", "device": id, "name": device.map(|device| &*device.name),
-                "address": device.map(|device| &*device.address),
-                "state": device.map_or("unknown", |device| devices::state(view, id, device)),
-            })
+            GraphMapNode {
+                kind: "device".to_owned(),
+                device: Some(id),
+                name: device.map(|device| device.name.to_string()).unwrap_or_default(),
+                address: device.map(|device| device.address.to_string()),
+                state: device.map_or("unknown", |device| devices::state(view, id, device)).to_owned(),
+                ..told
+            }
         }
         Node::Stranger(number) => {
             let stranger = network.stranger(number).cloned().unwrap_or_default();
             let address = stranger.addresses.first().map(|address| address.0.to_string());
             let name = [&*stranger.name, &*stranger.chassis].into_iter().find(|name| !name.is_empty());
             let name = name.map(str::to_owned).or_else(|| address.clone());
-            json!({
-                "key": key(node), "kind": "stranger", "device": null, "name": name.as_deref().unwrap_or("somebody"),
-                "address": address, "state": "not polled",
-            })
+            GraphMapNode {
+                kind: "stranger".to_owned(),
+                name: name.unwrap_or_else(|| "somebody".to_owned()),
+                address,
+                state: "not polled".to_owned(),
+                ..told
+            }
         }
     }
 }
 
 /// The map of all that somebody may see, or of what is so many steps around a device: from the middle of each part
 /// outwards, as many nodes as are wanted.
-pub(super) fn show(view: &View<'_>, asked: Asked<'_>, visible: Visible<'_>) -> Result<Value, Unanswered> {
+pub(super) fn show(
+    view: &View<'_>,
+    (device, hops): (Option<u32>, Option<u32>),
+    limit: Option<u32>,
+    visible: Visible<'_>,
+) -> Result<GraphMap, Unanswered> {
     let network = view.inventory.network();
-    let limit = asked.limit_or(MAP_NODES_MAX, MAP_NODES_MAX)?;
-    let hops = asked.maybe_id("hops")?.unwrap_or(HOPS_MAX);
-    let from = match asked.maybe_id("device")? {
+    let (_, limit) = part_of((None, limit), MAP_NODES_MAX, MAP_NODES_MAX)?;
+    let hops = hops.unwrap_or(HOPS_MAX);
+    let from = match device {
         Some(id) if view.inventory.devices().has(id) && visible(id) => Some(Node::Device(id)),
         Some(id) => return Err(Unanswered::Unknown(format!("there is no device {id}"))),
         None => None,
@@ -74,25 +85,26 @@ pub(super) fn show(view: &View<'_>, asked: Asked<'_>, visible: Visible<'_>) -> R
     let links: Vec<&Link> =
         graph.links.iter().copied().filter(|link| link.ends.iter().all(|e| placed.contains_key(&e.node))).collect();
     let mut graphs = Graphs { view, of: HashMap::new() };
-    let told = |(id, placed): &(Node, Placed)| {
-        let mut told = node(view, &network, *id);
-        told["depth"] = placed.depth.into();
-        told["parent"] = placed.parent.map(key).into();
-        told["links"] = graph.beside.get(id).map_or(0, Vec::len).into();
-        told
+    let told = |(id, placed): &(Node, Placed)| GraphMapNode {
+        depth: placed.depth,
+        parent: placed.parent.map(key),
+        links: graph.beside.get(id).map_or(0, Vec::len) as u32,
+        ..node(view, &network, *id)
     };
-    let shown: Vec<Value> = all.iter().take(limit).map(told).collect();
-    let known = links.iter().take(MAP_LINKS_MAX).map(|link| link_told(view, link, &mut graphs)).collect::<Vec<_>>();
     let strangers = all.iter().filter(|(node, _)| matches!(node, Node::Stranger(_))).count();
-    Ok(json!({
-        "nodes": shown, "nodes_total": total, "strangers_total": strangers, "links": known, "links_total": links.len(),
-        "alone": if from.is_none() { alone } else { 0 },
-    }))
+    Ok(GraphMap {
+        nodes: all.iter().take(limit).map(told).collect(),
+        nodes_total: total as u64,
+        strangers_total: strangers as u64,
+        links: links.iter().take(MAP_LINKS_MAX).map(|link| link_told(view, link, &mut graphs)).collect(),
+        links_total: links.len() as u64,
+        alone: if from.is_none() { alone as u64 } else { 0 },
+    })
 }
 
-fn link_told(view: &View<'_>, link: &Link, graphs: &mut Graphs<'_, '_>) -> Value {
+fn link_told(view: &View<'_>, link: &Link, graphs: &mut Graphs<'_, '_>) -> GraphLink {
     let [a, b] = &link.ends;
-    json!({ "ends": [graphs.end(view, a), graphs.end(view, b)], "one_sided": !(a.tells && b.tells) })
+    GraphLink { ends: vec![graphs.end(view, a), graphs.end(view, b)], one_sided: !(a.tells && b.tells) }
 }
 
 /// The graphs of devices' interfaces: of traffic and of losses, the first of each.
@@ -102,19 +114,24 @@ struct Graphs<'g, 'v> {
 }
 
 impl Graphs<'_, '_> {
-    fn end(&mut self, view: &View<'_>, end: &End) -> Value {
+    fn end(&mut self, view: &View<'_>, end: &End) -> GraphLinkEnd {
         let [traffic, losses] = self.graphs(end);
         let shown = end.row.filter(|row| view.sees_row(*row));
         let row = shown.and_then(|row| view.inventory.rows().get(row));
         // What a port is called tells of a row, too.
         let port = if shown == end.row { &*end.port } else { "" };
         let name = interface(view.inventory, shown).unwrap_or(port);
-        json!({
-            "node": key(end.node), "row": shown, "interface": Some(name).filter(|name| !name.is_empty()),
-            "label": row.map(|row| &*row.label).filter(|label| !label.is_empty()),
-            "speed": row.map(|row| row.speed).filter(|speed| *speed > 0), "tells": end.tells,
-            "traffic": traffic, "losses": losses,
-        })
+        let label = row.map(|row| row.label.to_string());
+        GraphLinkEnd {
+            node: key(end.node),
+            row: shown,
+            interface: Some(name.to_owned()).filter(|name| !name.is_empty()),
+            label: label.filter(|label| !label.is_empty()),
+            speed: row.map(|row| row.speed).filter(|speed| *speed > 0),
+            tells: end.tells,
+            traffic,
+            losses,
+        }
     }
 
     fn graphs(&mut self, end: &End) -> [Option<u32>; 2] {

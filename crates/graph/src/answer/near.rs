@@ -1,14 +1,16 @@
 //! Where addresses are, what is on the way between them, and what was lost there in a span of time.
 
-use super::asked::Asked;
 use super::shows::{self, Shows};
-use super::{Unanswered, View, devices, map};
+use super::{Unanswered, View, devices, few, map};
 use crate::inventory::Inventory;
 use crate::network::{How, Network, Node, Place, Visible, Ways, first_of, interface};
 use crate::template::Library;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use trunkline_contract::graph::{
+    GraphAddress, GraphLoss, GraphMapNode, GraphNear, GraphOfStop, GraphPlace, GraphStep, GraphStop, GraphWays,
+    NearWanted,
+};
 use trunkline_rrd::{Consolidation, Question};
 
 /// Addresses of one question.
@@ -34,35 +36,32 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn read(asked: Asked<'_>) -> Result<Wanted, Unanswered> {
-        let texts = asked.texts("addresses", ADDRESSES_MAX)?;
-        if texts.is_empty() {
+    fn read(asked: &NearWanted) -> Result<Wanted, Unanswered> {
+        few("addresses", asked.addresses.len(), ADDRESSES_MAX)?;
+        few("pairs", asked.pairs.len(), PAIRS_MAX)?;
+        if asked.addresses.is_empty() {
             return Err(Unanswered::Asked("\"addresses\" is needed".to_owned()));
         }
-        let address = |text: &&str| {
+        let address = |text: &String| {
             let address = text.trim_matches(['[', ']']).parse::<IpAddr>().map(|address| address.to_canonical());
             address.map_err(|_| Unanswered::Asked(format!("'{text}' is no address of IP")))
         };
-        let addresses: Vec<IpAddr> = texts.iter().map(address).collect::<Result<_, _>>()?;
-        let mut pairs = Vec::new();
-        for pair in asked.lists("pairs", PAIRS_MAX)? {
-            match pair[..] {
-                [from, to] if from < addresses.len() && to < addresses.len() => pairs.push([from, to]),
-                _ => return Err(Unanswered::Asked("a pair is two places in \"addresses\"".to_owned())),
-            }
+        let addresses: Vec<IpAddr> = asked.addresses.iter().map(address).collect::<Result<_, _>>()?;
+        if asked.pairs.iter().flatten().any(|place| *place >= addresses.len()) {
+            return Err(Unanswered::Asked("a pair is two places in \"addresses\"".to_owned()));
         }
-        let span = match (asked.maybe_whole("from")?, asked.maybe_whole("to")?) {
+        let span = match (asked.from, asked.to) {
             (None, None) => None,
             (Some(from), Some(to)) if from >= 0 && to > from && to - from <= SPAN_S_MAX => Some((from, to)),
             _ => return Err(Unanswered::Asked("a span ends after it begins, seven days later at most".to_owned())),
         };
-        Ok(Wanted { addresses, pairs, span })
+        Ok(Wanted { addresses, pairs: asked.pairs.clone(), span })
     }
 }
 
 /// The data sources whose files an answer needs: what waits for them is to be written first.
-pub fn near_sources(inventory: &Inventory, library: &Library, question: &Value) -> Vec<u32> {
-    let Ok(wanted) = Wanted::read(Asked(question)) else { return Vec::new() };
+pub fn near_sources(inventory: &Inventory, library: &Library, asked: &NearWanted) -> Vec<u32> {
+    let Ok(wanted) = Wanted::read(asked) else { return Vec::new() };
     if wanted.span.is_none() {
         return Vec::new();
     }
@@ -72,20 +71,21 @@ pub fn near_sources(inventory: &Inventory, library: &Library, question: &Value) 
 
 /// Where each address is, the ways between pairs of them, and all that is on these ways: what lost something in the
 /// span first.
-pub(super) fn show(view: &View<'_>, asked: Asked<'_>, visible: Visible<'_>) -> Result<Value, Unanswered> {
+pub(super) fn show(view: &View<'_>, asked: &NearWanted, visible: Visible<'_>) -> Result<GraphNear, Unanswered> {
     let wanted = Wanted::read(asked)?;
     let found = Found::of(view.inventory, &wanted, visible, &|row| view.sees_row(row));
     let told = Told { view, network: &found.network };
-    let addresses = wanted.addresses.iter().zip(&found.places).map(|(address, (places, total))| {
-        let places: Vec<Value> = places.iter().map(|place| told.place(*address, place)).collect();
-        json!({ "address": address, "places": places, "places_total": total })
+    let addresses = wanted.addresses.iter().zip(&found.places).map(|(address, (places, total))| GraphAddress {
+        address: address.to_string(),
+        places: places.iter().map(|place| told.place(*address, place)).collect(),
+        places_total: *total as u64,
     });
-    let stops = stops(view, &found, wanted.span);
-    Ok(json!({
-        "addresses": addresses.collect::<Vec<_>>(),
-        "ways": found.ways.iter().map(|way| told.way(&wanted, way)).collect::<Vec<_>>(),
-        "stops_total": found.stops.len(), "stops": stops,
-    }))
+    Ok(GraphNear {
+        addresses: addresses.collect(),
+        ways: found.ways.iter().map(|way| told.way(&wanted, way)).collect(),
+        stops: stops(view, &found, wanted.span),
+        stops_total: found.stops.len() as u64,
+    })
 }
 
 /// An interface of a device, or the device as a whole.
@@ -212,8 +212,8 @@ struct Told<'t, 'v> {
 }
 
 impl Told<'_, '_> {
-    fn place(&self, address: IpAddr, place: &Place) -> Value {
-        let mut told = map::node(self.view, self.network, Node::Device(place.device));
+    fn place(&self, address: IpAddr, place: &Place) -> GraphPlace {
+        let GraphMapNode { name, state, .. } = map::node(self.view, self.network, Node::Device(place.device));
         let how = match place.how {
             How::Own => "own",
             How::Next => "next",
@@ -222,37 +222,37 @@ impl Told<'_, '_> {
             How::Network(_) => "network",
         };
         let row = place.row.filter(|row| self.view.sees_row(*row));
-        told["how"] = how.into();
-        told["row"] = row.into();
-        told["interface"] = interface(self.view.inventory, row).into();
-        told["why"] = why(address, place.how).into();
-        told
+        GraphPlace {
+            device: place.device,
+            name,
+            state,
+            row,
+            interface: interface(self.view.inventory, row).map(str::to_owned),
+            how: how.to_owned(),
+            why: why(address, place.how),
+        }
     }
 
-    fn way(&self, wanted: &Wanted, way: &Way) -> Value {
-        let [from, to] = way.pair.map(|at| wanted.addresses[at]);
-        let names = |rows: Vec<u32>| -> Vec<String> {
-            let shown = rows.into_iter().filter(|row| self.view.sees_row(*row));
+    fn way(&self, wanted: &Wanted, way: &Way) -> GraphWays {
+        let [from, to] = way.pair.map(|at| wanted.addresses[at].to_string());
+        let ways = way.ways.iter().map(|way| (0..way.len()).map(|at| self.step(way, at)).collect()).collect();
+        GraphWays { from, to, ways, ways_total: way.total }
+    }
+
+    fn step(&self, way: &[Node], at: usize) -> GraphStep {
+        let GraphMapNode { kind, device, name, state, .. } = map::node(self.view, self.network, way[at]);
+        let to = |next: Option<&Node>| -> Vec<String> {
+            let rows = next.into_iter().flat_map(|next| rows_to(self.network, way[at], *next));
+            let shown = rows.filter(|row| self.view.sees_row(*row));
             shown.filter_map(|row| interface(self.view.inventory, Some(row))).map(str::to_owned).collect()
         };
-        let steps = |way: &Vec<Node>| -> Vec<Value> {
-            let step = |(at, node): (usize, &Node)| {
-                let mut told = map::node(self.view, self.network, *node);
-                let to = |next: Option<&Node>| next.map(|next| names(rows_to(self.network, *node, *next)));
-                told["in"] = to(at.checked_sub(1).and_then(|before| way.get(before))).unwrap_or_default().into();
-                told["out"] = to(way.get(at + 1)).unwrap_or_default().into();
-                told
-            };
-            way.iter().enumerate().map(step).collect()
-        };
-        json!({
-            "from": from, "to": to, "ways": way.ways.iter().map(steps).collect::<Vec<_>>(), "ways_total": way.total,
-        })
+        let comes = to(at.checked_sub(1).and_then(|before| way.get(before)));
+        GraphStep { kind, device, name, state, comes, out: to(way.get(at + 1)) }
     }
 }
 
 /// What is on the way: what lost most first, then in the order of the way.
-fn stops(view: &View<'_>, found: &Found, span: Option<(i64, i64)>) -> Vec<Value> {
+fn stops(view: &View<'_>, found: &Found, span: Option<(i64, i64)>) -> Vec<GraphStop> {
     let mut stops: Vec<(f64, f64, usize, Stop, Vec<Loss>)> = found
         .stops
         .iter()
@@ -281,7 +281,7 @@ fn stop(
     whys: Vec<String>,
     losses: Vec<Loss>,
     graphs: &[(u32, Shows, Option<u32>)],
-) -> Value {
+) -> GraphStop {
     let found = view.inventory.devices().get(device);
     let name = interface(view.inventory, row);
     let label = row.and_then(|row| view.inventory.rows().get(row)).map(|row| &*row.label);
@@ -294,17 +294,22 @@ fn stop(
     of_stop.sort_by_key(|(id, shows, _)| (*shows, *id));
     // One of a kind: a device with many processors is shown by its first.
     of_stop.dedup_by_key(|(_, shows, _)| *shows);
-    let graph = |(id, shows, _): &&(u32, Shows, Option<u32>)| {
-        let title = view.inventory.title(view.library, *id);
-        json!({ "id": id, "title": title, "shows": shows.word() })
+    let graph = |(id, shows, _): &&(u32, Shows, Option<u32>)| GraphOfStop {
+        id: *id,
+        title: view.inventory.title(view.library, *id),
+        shows: shows.word().to_owned(),
     };
-    json!({
-        "device": device, "device_name": found.map(|device| &*device.name),
-        "state": found.map_or("unknown", |found| devices::state(view, device, found)),
-        "row": row, "interface": name, "label": label.filter(|label| !label.is_empty()), "whys": whys,
-        "losses": losses.iter().map(Loss::told).collect::<Vec<_>>(),
-        "graphs": of_stop.iter().take(STOP_GRAPHS_MAX).map(graph).collect::<Vec<_>>(),
-    })
+    GraphStop {
+        device,
+        device_name: found.map(|device| device.name.to_string()).unwrap_or_default(),
+        state: found.map_or("unknown", |found| devices::state(view, device, found)).to_owned(),
+        row,
+        interface: name.map(str::to_owned),
+        label: label.filter(|label| !label.is_empty()).map(str::to_owned),
+        whys,
+        losses: losses.iter().map(Loss::told).collect(),
+        graphs: of_stop.iter().take(STOP_GRAPHS_MAX).map(graph).collect(),
+    }
 }
 
 /// What was lost at one place in a span.
@@ -318,11 +323,14 @@ struct Loss {
 }
 
 impl Loss {
-    fn told(&self) -> Value {
-        json!({
-            "what": self.what, "amount": self.amount, "unit": if self.is_counted { "packets" } else { "%" },
-            "from": self.from_s, "to": self.to_s,
-        })
+    fn told(&self) -> GraphLoss {
+        GraphLoss {
+            what: self.what.to_owned(),
+            amount: self.amount,
+            unit: if self.is_counted { "packets" } else { "%" }.to_owned(),
+            from: Some(self.from_s),
+            to: Some(self.to_s),
+        }
     }
 }
 

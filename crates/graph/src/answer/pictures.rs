@@ -1,10 +1,12 @@
 //! Graphs in numbers, one or a page of previews at once.
 
-use super::asked::Asked;
-use super::{Unanswered, View};
-use crate::picture::{Ask, Drawn, NoPicture, Picture, Plan, Print, Rule, Stroke, picture};
+use super::{Unanswered, View, few};
+use crate::picture::{Ask, Drawn, Figures, NoPicture, Picture, Plan, Print, Rule, Stroke, picture};
 use crate::template::{Color, Function, LegendWord, Severity, Side};
-use serde_json::{Value, json};
+use trunkline_contract::graph::{
+    GraphFigures, GraphPicture, GraphPictureOf, GraphPictures, GraphPrint, GraphRule, GraphSeries, GraphSpan,
+    GraphThreshold,
+};
 
 /// Graphs that are asked for at once.
 // Limit: graphs of one request
@@ -12,36 +14,27 @@ use serde_json::{Value, json};
 // Seen in: the error message
 pub const PICTURES_MAX: usize = 60;
 
-/// The graphs of `ids`, each its numbers or why there are none.
-pub(super) fn show(view: &View<'_>, asked: Asked<'_>) -> Result<Value, Unanswered> {
-    let ids = asked.ids("ids", PICTURES_MAX)?;
-    let ask = ask(asked)?;
-    let pictures: Vec<Value> = ids
-        .into_iter()
-        .map(|id| match one(view, id, &ask) {
-            Ok(picture) => json!({ "id": id, "trouble": null, "picture": picture }),
-            Err(error) => json!({ "id": id, "trouble": error.to_string(), "picture": null }),
-        })
-        .collect();
-    Ok(json!({ "pictures": pictures }))
+/// Graphs, each its numbers or why there are none.
+pub(super) fn show(view: &View<'_>, ids: &[u32], span: &GraphSpan) -> Result<GraphPictures, Unanswered> {
+    few("ids", ids.len(), PICTURES_MAX)?;
+    let ask = ask_of(span)?;
+    let of = |id: &u32| match one(view, *id, &ask) {
+        Ok(picture) => GraphPictureOf { id: *id, trouble: None, picture: Some(picture) },
+        Err(error) => GraphPictureOf { id: *id, trouble: Some(error.to_string()), picture: None },
+    };
+    Ok(GraphPictures { pictures: ids.iter().map(of).collect() })
 }
 
-/// The span, columns and shift of what is asked: `from`, `to` (seconds of Unix), `width`, `shift` (seconds), `function`
-/// (`average`, `min`, `max`, `last`).
+/// The span, columns and shift of what is asked.
 ///
 /// # Errors
 /// One of them makes no sense.
-pub fn ask_of(question: &Value) -> Result<Ask, Unanswered> {
-    ask(Asked(question))
-}
-
-fn ask(asked: Asked<'_>) -> Result<Ask, Unanswered> {
-    let width = asked.maybe_id("width")?.unwrap_or(500);
-    let mut ask = Ask::new(asked.whole("from")?, asked.whole("to")?, width)?;
-    if let Some(shift_s) = asked.maybe_whole("shift")? {
+pub fn ask_of(span: &GraphSpan) -> Result<Ask, Unanswered> {
+    let mut ask = Ask::new(span.from, span.to, span.width.unwrap_or(500))?;
+    if let Some(shift_s) = span.shift {
         ask = ask.shifted(shift_s)?;
     }
-    ask.function = match asked.maybe_text("function")? {
+    ask.function = match span.function.as_deref() {
         None => None,
         Some("average") => Some(Function::Average),
         Some("min") => Some(Function::Min),
@@ -54,7 +47,7 @@ fn ask(asked: Asked<'_>) -> Result<Ask, Unanswered> {
     Ok(ask)
 }
 
-fn one(view: &View<'_>, id: u32, ask: &Ask) -> Result<Value, Unanswered> {
+fn one(view: &View<'_>, id: u32, ask: &Ask) -> Result<GraphPicture, Unanswered> {
     if !view.sees_graph(id) {
         return Err(NoPicture::Unknown(id).into());
     }
@@ -63,34 +56,36 @@ fn one(view: &View<'_>, id: u32, ask: &Ask) -> Result<Value, Unanswered> {
     Ok(told(&plan, &seen))
 }
 
-pub(super) fn told(plan: &Plan, seen: &Picture) -> Value {
-    let thresholds = seen.thresholds.iter().map(|(value, side, severity, label)| {
-        let side = if *side == Side::Above { "above" } else { "below" };
-        let severity = if *severity == Severity::Warning { "warning" } else { "critical" };
-        json!({ "value": value, "side": side, "severity": severity, "label": label })
-    });
-    json!({
-        "title": plan.title, "unit": plan.unit, "base": plan.base, "lower": plan.lower, "upper": plan.upper,
-        "rigid": plan.rigid, "logarithmic": plan.logarithmic,
-        "start": seen.start_s, "step": seen.step_s, "rows": seen.rows,
-        "series": seen.drawn.iter().map(series).collect::<Vec<_>>(),
-        "rules": seen.rules.iter().map(rule).collect::<Vec<_>>(),
-        "thresholds": thresholds.collect::<Vec<_>>(),
-        "prints": seen.prints.iter().map(print).collect::<Vec<_>>(),
-        "unread": seen.without_file,
-    })
+pub(super) fn told(plan: &Plan, seen: &Picture) -> GraphPicture {
+    GraphPicture {
+        title: plan.title.clone(),
+        unit: plan.unit.clone(),
+        base: plan.base,
+        lower: plan.lower,
+        upper: plan.upper,
+        rigid: plan.rigid,
+        logarithmic: plan.logarithmic,
+        start: seen.start_s,
+        step: seen.step_s,
+        rows: seen.rows as u64,
+        series: seen.drawn.iter().map(series).collect(),
+        rules: seen.rules.iter().map(rule).collect(),
+        thresholds: seen.thresholds.iter().map(threshold).collect(),
+        prints: seen.prints.iter().map(print).collect(),
+        unread: seen.without_file.clone(),
+    }
 }
 
-/// What is unknown is null: JSON has no NaN.
-pub(super) fn number(value: f64) -> Value {
-    if value.is_finite() { value.into() } else { Value::Null }
+/// What is unknown is null.
+pub(super) fn number(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
 }
 
-fn color(color: Option<Color>) -> Value {
-    color.map_or(Value::Null, |color| format!("#{color}").into())
+fn color(color: Option<Color>) -> Option<String> {
+    color.map(|color| format!("#{color}"))
 }
 
-fn series(drawn: &Drawn) -> Value {
+fn series(drawn: &Drawn) -> GraphSeries {
     let kind = match drawn.stroke {
         Stroke::Line => "line",
         Stroke::Area => "area",
@@ -104,27 +99,52 @@ fn series(drawn: &Drawn) -> Value {
         LegendWord::P95 => "p95",
         LegendWord::Total => "total",
     };
-    let f = &drawn.figures;
-    json!({
-        "name": drawn.name, "label": drawn.label, "kind": kind, "color": color(drawn.color), "width": drawn.width,
-        "stack": drawn.stack, "dashes": drawn.dashes,
-        "values": drawn.values.iter().map(|value| number(*value)).collect::<Vec<_>>(),
-        "figures": {
-            "last": number(f.last), "average": number(f.average), "min": number(f.min), "max": number(f.max),
-            "p95": number(f.p95), "total": number(f.total),
-        },
-        "legend": drawn.legend.iter().map(word).collect::<Vec<_>>(),
-    })
+    GraphSeries {
+        name: drawn.name.clone(),
+        label: drawn.label.clone(),
+        kind: kind.to_owned(),
+        color: color(drawn.color),
+        width: drawn.width,
+        stack: drawn.stack,
+        dashes: drawn.dashes.clone(),
+        values: drawn.values.iter().map(|value| number(*value)).collect(),
+        figures: figures(&drawn.figures),
+        legend: drawn.legend.iter().map(word).map(str::to_owned).collect(),
+    }
 }
 
-fn rule(rule: &Rule) -> Value {
-    json!({
-        "at_time": rule.at_time, "value": number(rule.value), "color": color(rule.color), "dashes": rule.dashes,
-        "label": rule.label,
-    })
+fn figures(figures: &Figures) -> GraphFigures {
+    GraphFigures {
+        last: number(figures.last),
+        average: number(figures.average),
+        min: number(figures.min),
+        max: number(figures.max),
+        p95: number(figures.p95),
+        total: number(figures.total),
+    }
 }
 
-fn print(print: &Print) -> Value {
-    let value = print.value.map_or(Value::Null, number);
-    json!({ "label": print.label, "value": value, "is_number": print.value.is_some(), "format": print.format })
+fn threshold((value, side, severity, label): &(f64, Side, Severity, String)) -> GraphThreshold {
+    let side = if *side == Side::Above { "above" } else { "below" };
+    let severity = if *severity == Severity::Warning { "warning" } else { "critical" };
+    GraphThreshold { value: *value, side: side.to_owned(), severity: severity.to_owned(), label: label.clone() }
+}
+
+fn rule(rule: &Rule) -> GraphRule {
+    GraphRule {
+        at_time: rule.at_time,
+        value: number(rule.value),
+        color: color(rule.color),
+        dashes: rule.dashes.clone(),
+        label: rule.label.clone(),
+    }
+}
+
+fn print(print: &Print) -> GraphPrint {
+    GraphPrint {
+        label: print.label.clone(),
+        value: print.value.and_then(number),
+        is_number: print.value.is_some(),
+        format: print.format.clone(),
+    }
 }

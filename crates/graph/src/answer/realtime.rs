@@ -1,12 +1,11 @@
 //! A graph in real time: what was read of it since somebody looks.
 
-use super::asked::Asked;
 use super::pictures::told;
 use super::{Unanswered, View, devices};
 use crate::picture::{Ask, NoPicture, Picture, Plan, picture};
 use crate::realtime::{REALTIME_ROWS, REALTIME_STEP_S_MAX, Realtime};
-use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use trunkline_contract::graph::GraphRealtime;
 
 /// What is shown when nothing is said, seconds.
 const SPAN_S: i64 = 300;
@@ -23,21 +22,19 @@ pub struct RealtimeAsk {
 }
 
 impl RealtimeAsk {
-    /// `graph`, `step` (seconds, 1 when nothing is said) and `span` (seconds, 300 when nothing is said; at most as many
-    /// steps as there are rows).
+    /// Of a graph, with `step` (seconds, 1 when nothing is said) and `span` (seconds, 300 when nothing is said; at most
+    /// as many steps as there are rows).
     ///
     /// # Errors
     /// One of them makes no sense.
-    pub fn read(question: &Value) -> Result<RealtimeAsk, Unanswered> {
-        let asked = Asked(question);
-        let graph = asked.id("graph")?;
+    pub fn new(graph: u32, step: Option<u32>, span: Option<u32>) -> Result<RealtimeAsk, Unanswered> {
         let wrong = |key: &str, most: i64| Unanswered::Asked(format!("\"{key}\" is 1 to {most} s"));
-        let step_s = asked.maybe_id("step")?.unwrap_or(1);
+        let step_s = step.unwrap_or(1);
         if !(1..=REALTIME_STEP_S_MAX).contains(&step_s) {
             return Err(wrong("step", REALTIME_STEP_S_MAX.into()));
         }
         let most = i64::from(step_s) * i64::from(REALTIME_ROWS);
-        let span_s = asked.maybe_whole("span")?.unwrap_or(SPAN_S);
+        let span_s = span.map_or(SPAN_S, i64::from);
         if !(1..=most).contains(&span_s) {
             return Err(wrong("span", most));
         }
@@ -68,15 +65,13 @@ impl Watched {
 
 /// What has come of a graph that is watched: its numbers as of any graph, when the last of them came, and why there may
 /// be none.
-pub fn realtime(view: &View<'_>, ask: &RealtimeAsk, plan: &Plan, watched: &Watched) -> Value {
+pub fn realtime(view: &View<'_>, ask: &RealtimeAsk, plan: &Plan, watched: &Watched) -> GraphRealtime {
     let sources = plan.sources().into_iter();
     let devices: BTreeSet<u32> =
         sources.filter_map(|source| view.inventory.sources().get(source)).map(|source| source.device).collect();
     let troubles: Vec<String> = devices.into_iter().filter_map(|device| trouble(view, device)).collect();
     let heard = watched.heard_ms.map(|at_ms| at_ms.div_euclid(1000));
-    json!({
-        "id": ask.graph, "step": ask.step_s, "heard": heard, "troubles": troubles, "picture": told(plan, &watched.seen),
-    })
+    GraphRealtime { id: ask.graph, step: ask.step_s, heard, troubles, picture: told(plan, &watched.seen) }
 }
 
 /// Why nothing comes of a device.

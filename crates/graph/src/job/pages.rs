@@ -13,10 +13,13 @@ use crate::poller::Change;
 use crate::realtime::{NotWatched, Wanted};
 use crate::scope::{Scope, Seen};
 use crate::{files, template::Library};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use trunkline_rrd::{Fault, Question, RrdFile, Series};
+use trunkline_contract::graph::{
+    GraphList, GraphRealtime, GraphRun, GraphScope, GraphSpan, GraphsWanted, NearWanted, Question, Told,
+};
+use trunkline_rrd::{Fault, Question as Rows, RrdFile, Series};
 
 /// What a picture is a file of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,16 +80,15 @@ impl Asked {
     }
 
     /// The data sources of graphs: what waits for their files is written first.
-    fn sources<'v>(&self, ids: impl Iterator<Item = &'v Value>) -> Vec<u32> {
-        let ids = ids.filter_map(|id| u32::try_from(id.as_u64()?).ok());
+    fn sources(&self, ids: impl Iterator<Item = u32>) -> Vec<u32> {
         let ids = ids.filter(|id| self.seen().is_none_or(|seen| seen.graph(*id)));
         let graphs = ids.filter_map(|id| self.inventory.graphs().get(id));
         graphs.flat_map(|graph| graph.sources.iter().copied()).collect()
     }
 
     /// The data sources of what is on a way.
-    fn near(&self, question: &Value) -> Vec<u32> {
-        let sources = near_sources(&self.inventory, &self.library, question).into_iter();
+    fn near(&self, wanted: &NearWanted) -> Vec<u32> {
+        let sources = near_sources(&self.inventory, &self.library, wanted).into_iter();
         sources.filter(|source| self.seen().is_none_or(|seen| seen.source(*source))).collect()
     }
 }
@@ -108,46 +110,44 @@ impl Pages {
         self.drawing.counters()
     }
 
-    /// Answers a question of [`crate::answer`], and `run`: how polling goes. Its `scope`, if it has one, is what may be
-    /// seen.
+    /// Answers a question of somebody with a scope: what it does not show is answered as if it did not exist.
     ///
     /// # Errors
     /// [`Unanswered`].
-    pub fn ask(&self, question: &Value) -> Result<Value, Unanswered> {
-        let asked = self.asked(question)?;
-        if question["do"] == "run" {
-            return Ok(self.run(asked.seen().is_none()));
-        }
-        let shown = match question["do"].as_str() {
-            Some("realtime") => return self.realtime(&asked, question),
-            Some("figures") => self.found(&asked, question)?,
-            Some("near") => asked.near(question),
-            _ => asked.sources(question["ids"].as_array().into_iter().flatten()),
+    pub fn ask(&self, scope: Option<&GraphScope>, question: &Question) -> Result<Told, Unanswered> {
+        let asked = self.asked(scope)?;
+        let shown = match question {
+            Question::Run {} => return Ok(self.run(asked.seen().is_none()).into()),
+            Question::Realtime { graph, step, span } => {
+                return Ok(self.realtime(&asked, &RealtimeAsk::new(*graph, *step, *span)?)?.into());
+            }
+            Question::Figures { graphs, .. } => self.found(&asked, graphs)?,
+            Question::Near(wanted) => asked.near(wanted),
+            Question::Pictures { ids, .. } => asked.sources(ids.iter().copied()),
+            _ => Vec::new(),
         };
         // What is of no file is answered without waiting for those that write them.
-        let of_files = ["pictures", "device", "graph", "figures"];
-        let needs_files = !shown.is_empty() || of_files.iter().any(|of_files| question["do"] == *of_files);
-        match needs_files {
+        let is_of_files = matches!(
+            question,
+            Question::Pictures { .. } | Question::Device { .. } | Question::Graph { .. } | Question::Figures { .. }
+        );
+        match is_of_files || !shown.is_empty() {
             true => self.handle.read(&shown, || self.answer(&asked, question)),
             false => self.answer(&asked, question),
         }
     }
 
     /// The data sources of the graphs that a report is of.
-    fn found(&self, asked: &Asked, question: &Value) -> Result<Vec<u32>, Unanswered> {
-        let mut list = question.clone();
-        list["do"] = "graphs".into();
-        let found = self.answer(asked, &list)?;
-        Ok(asked.sources(found["graphs"].as_array().into_iter().flatten().map(|graph| &graph["id"])))
+    fn found(&self, asked: &Asked, wanted: &GraphsWanted) -> Result<Vec<u32>, Unanswered> {
+        let found = self.answer(asked, &Question::Graphs(wanted.clone()))?;
+        let found = GraphList::try_from(found).map_err(|why| Unanswered::Failed(why.text))?;
+        Ok(asked.sources(found.graphs.iter().map(|graph| graph.id)))
     }
 
     /// The inventory of this moment, and what of it may be seen.
-    fn asked(&self, question: &Value) -> Result<Asked, Unanswered> {
+    fn asked(&self, scope: Option<&GraphScope>) -> Result<Asked, Unanswered> {
         let (inventory, library) = (self.handle.inventory(), self.handle.library());
-        let scope = match &question["scope"] {
-            Value::Null => None,
-            scope => Some(Scope::read(scope).map_err(Unanswered::Asked)?),
-        };
+        let scope = scope.map(Scope::read).transpose().map_err(Unanswered::Asked)?;
         let scope = scope.map(|scope| {
             let shown = self.scopes.shown(&scope, &inventory, &library, || self.search(&inventory, &library));
             (scope, shown)
@@ -155,11 +155,11 @@ impl Pages {
         Ok(Asked { inventory, library, scope })
     }
 
-    fn answer(&self, asked: &Asked, question: &Value) -> Result<Value, Unanswered> {
+    fn answer(&self, asked: &Asked, question: &Question) -> Result<Told, Unanswered> {
         let (inventory, library) = (&*asked.inventory, &asked.library);
-        let search = match ["graphs", "figures", "rights"].iter().any(|of_titles| question["do"] == *of_titles) {
-            true => self.search(inventory, library),
-            false => Arc::default(),
+        let search = match question {
+            Question::Graphs(_) | Question::Figures { .. } | Question::Rights {} => self.search(inventory, library),
+            _ => Arc::default(),
         };
         let held = Held { inventory, handle: &self.handle };
         self.view(asked, &search, &held, |view| answer(view, question))
@@ -174,8 +174,7 @@ impl Pages {
     }
 
     /// Has a graph read in real time for a while, and tells what has come of it.
-    fn realtime(&self, asked: &Asked, question: &Value) -> Result<Value, Unanswered> {
-        let ask = RealtimeAsk::read(question)?;
+    fn realtime(&self, asked: &Asked, ask: &RealtimeAsk) -> Result<GraphRealtime, Unanswered> {
         if asked.seen().is_some_and(|seen| !seen.graph(ask.graph)) {
             return Err(NoPicture::Unknown(ask.graph).into());
         }
@@ -189,9 +188,9 @@ impl Pages {
             NotWatched::Fault(_) => Unanswered::Failed(why.to_string()),
         })?;
         let now_s = super::clock::unix_ms() / 1000;
-        let watched = watchers.with(|held| Watched::of(&plan, &ask, now_s, held))?;
+        let watched = watchers.with(|held| Watched::of(&plan, ask, now_s, held))?;
         let held = Held { inventory, handle: &self.handle };
-        Ok(self.view(asked, &Search::default(), &held, |view| realtime(view, &ask, &plan, &watched)))
+        Ok(self.view(asked, &Search::default(), &held, |view| realtime(view, ask, &plan, &watched)))
     }
 
     fn search(&self, inventory: &Inventory, library: &Arc<Library>) -> Arc<Search> {
@@ -222,9 +221,16 @@ impl Pages {
     ///
     /// # Errors
     /// [`NoFile`].
-    pub fn file(&self, graph: u32, form: Form, question: &Value) -> Result<Vec<u8>, NoFile> {
-        let asked = self.asked(question)?;
-        let ask = ask_of(question)?;
+    pub fn file(
+        &self,
+        scope: Option<&GraphScope>,
+        graph: u32,
+        form: Form,
+        span: &GraphSpan,
+        in_zone: Option<&str>,
+    ) -> Result<Vec<u8>, NoFile> {
+        let asked = self.asked(scope)?;
+        let ask = ask_of(span)?;
         if asked.seen().is_some_and(|seen| !seen.graph(graph)) {
             return Err(Unanswered::from(NoPicture::Unknown(graph)).into());
         }
@@ -237,7 +243,7 @@ impl Pages {
                 Ok(csv(&seen).into_bytes())
             }
             Form::Drawn(format) => {
-                let zone = zone(question["zone"].as_str());
+                let zone = zone(in_zone);
                 let line = script(&plan, &ask, format, zone, &held).map_err(Unanswered::from)?;
                 Ok(self.drawing.draw(&line, zone)?)
             }
@@ -245,18 +251,22 @@ impl Pages {
     }
 
     /// How polling goes. What is wrong may name devices: who does not see all of them is told that something is.
-    fn run(&self, is_whole: bool) -> Value {
+    fn run(&self, is_whole: bool) -> GraphRun {
         let mut status = self.handle.status();
         if !is_whole && !status.troubles.is_empty() {
             status.troubles = vec!["Polling has a problem: administrators see the details.".to_owned()];
         }
         let drawn = self.drawn();
         let failed = drawn.refused + drawn.timed_out + drawn.busy + drawn.failed;
-        json!({
-            "samples_per_s": status.samples_per_s, "waiting_octets": status.journal.behind_octets,
-            "samples_dropped": status.journal.dropped, "cycles_missed": status.polls.cycles_missed,
-            "pictures": drawn.drawn, "pictures_failed": failed, "troubles": status.troubles,
-        })
+        GraphRun {
+            samples_per_s: status.samples_per_s,
+            waiting_octets: status.journal.behind_octets,
+            samples_dropped: status.journal.dropped,
+            cycles_missed: status.polls.cycles_missed,
+            pictures: drawn.drawn,
+            pictures_failed: failed,
+            troubles: status.troubles,
+        }
     }
 }
 
@@ -323,7 +333,7 @@ impl Files for Held<'_> {
         self.handle.folder().join(&path).exists().then(|| path.display().to_string())
     }
 
-    fn rows(&self, source: u32, question: &Question) -> Result<Series, Fault> {
+    fn rows(&self, source: u32, question: &Rows) -> Result<Series, Fault> {
         let path = self.file(source).ok_or_else(|| Fault::Io(std::io::ErrorKind::NotFound.into()))?;
         RrdFile::open(&self.handle.folder().join(path))?.fetch(question)
     }

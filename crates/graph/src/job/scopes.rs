@@ -83,14 +83,14 @@ impl Scopes {
 mod tests {
     use super::*;
     use crate::inventory::{Change, Device, Entry};
-    use serde_json::json;
+    use crate::scope::{Rule, What};
 
     #[test]
     fn a_scope_is_looked_at_again_when_the_inventory_is_another_one_and_few_are_kept() {
         let (scopes, library, mut inventory) = (Scopes::default(), Arc::default(), Inventory::default());
         let scope = |name: &str| {
-            let rule = json!({ "allow": true, "kind": "device-name", "value": name });
-            Scope::read(&json!({ "everything": false, "levels": [[rule]] })).unwrap()
+            let what = What::read("device-name", name).unwrap();
+            Scope { everything: false, levels: vec![vec![Rule { allow: true, what }]] }
         };
         let devices = |name: &str, inventory: &Inventory| {
             scopes.shown(&scope(name), inventory, &library, Arc::default).devices().count()

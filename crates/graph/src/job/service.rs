@@ -10,7 +10,7 @@ use super::scan::Scan;
 use super::{DrawingCounters, Handle, Pages, ScopeCounters, Undone};
 use crate::inventory;
 use trunkline_contract::graph::{Answer, Ask, Graphs};
-use trunkline_contract::{Cause, Node, Refusal};
+use trunkline_contract::{Cause, Node, Octets, Refusal};
 
 /// Those who run graphs, as the contract has them.
 #[derive(Debug)]
@@ -44,10 +44,13 @@ impl Node<Graphs> for Service {
 
     fn call(&self, ask: Ask) -> Result<Answer, Refusal> {
         match ask {
-            Ask::Question(question) => asked::ask(&self.pages, &question),
+            Ask::Question { scope, question } => Ok(Answer::Told(self.pages.ask(scope.as_ref(), &question)?)),
             Ask::Change { by, order } => asked::order(&self.pages, &by, &order),
-            Ask::Picture { graph, form, question } => asked::picture(&self.pages, graph, form, &question),
-            Ask::Operate(order) => orders::carry_out(self, orders::read(order)?).map(Answer::Told),
+            Ask::Picture { scope, graph, form, span, zone } => {
+                let file = self.pages.file(scope.as_ref(), graph, asked::form(form), &span, zone.as_deref());
+                Ok(Answer::File(Octets(file.map_err(asked::no_file)?)))
+            }
+            Ask::Operate(order) => orders::carry_out(self, orders::read(order)?).map(Answer::Operated),
         }
     }
 }

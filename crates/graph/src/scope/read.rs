@@ -1,12 +1,8 @@
 //! Scopes as questions have them.
-//!
-//! ```text
-//!   {"everything":false,"levels":[[{"allow":true,"kind":"site","value":"London"},{"allow":false,..}],[..]]}
-//! ```
 
 use super::{Rule, Scope, What};
 use crate::inventory::Glob;
-use serde_json::Value;
+use trunkline_contract::graph::{GraphScope, GraphScopeRule};
 
 /// Rules of a scope.
 // Limit: rules of what one user may see of graphs
@@ -21,18 +17,13 @@ impl Scope {
     ///
     /// # Errors
     /// It is none, and why: nothing is to be shown then.
-    pub fn read(scope: &Value) -> Result<Scope, String> {
-        let everything = scope["everything"].as_bool().ok_or("\"everything\" of a scope is true or false")?;
-        let levels = scope["levels"].as_array().ok_or("\"levels\" of a scope is a list")?;
-        let level = |rules: &Value| -> Result<Vec<Rule>, String> {
-            rules.as_array().ok_or("a level of a scope is a list")?.iter().map(rule).collect()
-        };
-        let levels: Vec<Vec<Rule>> = levels.iter().map(level).collect::<Result<_, _>>()?;
-        let rules: usize = levels.iter().map(Vec::len).sum();
+    pub fn read(scope: &GraphScope) -> Result<Scope, String> {
+        let rules: usize = scope.levels.iter().map(Vec::len).sum();
         if rules > RULES_MAX {
             return Err(format!("{rules} rules of a scope, {RULES_MAX} can be"));
         }
-        Ok(Scope { everything, levels })
+        let levels = scope.levels.iter().map(|rules| rules.iter().map(rule).collect());
+        Ok(Scope { everything: scope.everything, levels: levels.collect::<Result<_, String>>()? })
     }
 
     /// Whether rules are about titles.
@@ -41,11 +32,8 @@ impl Scope {
     }
 }
 
-fn rule(rule: &Value) -> Result<Rule, String> {
-    let allow = rule["allow"].as_bool().ok_or("\"allow\" of a rule is true or false")?;
-    let kind = rule["kind"].as_str().ok_or("\"kind\" of a rule is a text")?;
-    let value = rule["value"].as_str().ok_or("\"value\" of a rule is a text")?;
-    Ok(Rule { allow, what: What::read(kind, value)? })
+fn rule(GraphScopeRule { allow, kind, value }: &GraphScopeRule) -> Result<Rule, String> {
+    Ok(Rule { allow: *allow, what: What::read(kind, value)? })
 }
 
 impl What {
@@ -78,25 +66,20 @@ impl What {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn what_is_no_scope_is_none() {
-        let rule = |kind: &str, value: &str| json!({ "allow": true, "kind": kind, "value": value });
-        let scope = |rules: Value| json!({ "everything": false, "levels": [rules] });
-        let good = Scope::read(&scope(json!([rule("site", "Lon*"), rule("graph", "7")]))).unwrap();
+        let rule = |kind: &str, value: &str| GraphScopeRule { allow: true, kind: kind.into(), value: value.into() };
+        let scope = |rules| GraphScope { everything: false, levels: vec![rules] };
+        let good = Scope::read(&scope(vec![rule("site", "Lon*"), rule("graph", "7")])).unwrap();
         assert_eq!(good.levels[0][1], Rule { allow: true, what: What::Graph(7) });
-        for wrong in [
-            json!({}),
-            json!({ "everything": "no", "levels": [] }),
-            json!({ "everything": true }),
-            scope(json!([rule("planet", "Mars")])),
-            scope(json!([rule("device", "edge-1")])),
-            scope(json!([rule("site", "")])),
-            scope(json!([{ "kind": "site", "value": "London" }])),
-            scope(vec![rule("device", "1"); 1001].into()),
+        for (wrong, why) in [
+            (vec![rule("planet", "Mars")], "there are no rules about 'planet'"),
+            (vec![rule("device", "edge-1")], "'edge-1' is no number of a device"),
+            (vec![rule("site", "")], "a pattern of a site has 1 to 255 characters"),
+            (vec![rule("device", "1"); 1001], "1001 rules of a scope, 1000 can be"),
         ] {
-            assert!(Scope::read(&wrong).is_err(), "{wrong}");
+            assert_eq!(Scope::read(&scope(wrong)), Err(why.to_owned()));
         }
     }
 }

@@ -3,11 +3,11 @@
 use crate::house;
 use house::House;
 use serde_json::{Value, json};
-use trunkline_graph::answer::{Polled, SEEN_MAX, Unanswered, View, added, answer, order};
+use trunkline_graph::answer::{Polled, SEEN_MAX, Unanswered, View, added, order};
 use trunkline_graph::inventory::around::{Address, Addresses, Hosts, HostsOf, Neighbour, Neighbours, OwnAddress};
 use trunkline_graph::inventory::order::Order;
 use trunkline_graph::inventory::{Change, GroupBy, Node, NodeKind, Search, Tree};
-use trunkline_graph::scope::{Scope, Seen};
+use trunkline_graph::scope::Seen;
 
 const END_S: i64 = 1_790_035_200;
 
@@ -37,26 +37,24 @@ impl Shown {
 
     fn ask(&self, question: Value) -> Result<Value, Unanswered> {
         let House { inventory, library, .. } = &self.house;
-        let scope = (!question["scope"].is_null()).then(|| Scope::read(&question["scope"]).unwrap());
+        let scope = (!question["scope"].is_null()).then(|| house::scope(&question["scope"]));
         let seen = scope.as_ref().map(|scope| Seen::of(scope, inventory, library, &self.search));
         let polled = |id: u32| match id {
             1 => Some(Polled { up: Some(true), since_s: Some(END_S - 60), ..Polled::default() }),
             2 => Some(Polled { up: Some(false), troubles: vec!["no answer".to_owned()], ..Polled::default() }),
             _ => None,
         };
-        answer(
-            &View {
-                inventory,
-                library,
-                search: &self.search,
-                files: &self.house,
-                polled: &polled,
-                now_s: END_S,
-                seen: seen.as_ref(),
-                scope: scope.as_ref(),
-            },
-            &question,
-        )
+        let view = View {
+            inventory,
+            library,
+            search: &self.search,
+            files: &self.house,
+            polled: &polled,
+            now_s: END_S,
+            seen: seen.as_ref(),
+            scope: scope.as_ref(),
+        };
+        house::ask(&view, &question)
     }
 }
 
@@ -152,11 +150,16 @@ fn who_is_behind_whom_is_learnt_from_the_map_and_what_was_told_stays() {
     assert_eq!((&part["same"], &part["unreached"]), (&json!(1), &json!(0)));
     for (wrong, why) in [
         (json!({ "do": "behind", "from": [] }), "\"from\" needs at least one device: the one where polling starts"),
-        (json!({ "do": "behind" }), "\"from\" is needed"),
         (json!({ "do": "behind", "from": [99] }), "there is no device 99"),
-        (json!({ "do": "behind", "from": [3], "replace": 1 }), "\"replace\" is true or false"),
     ] {
         assert_eq!(shown.ask(wrong).unwrap_err().to_string(), why);
+    }
+    for (wrong, why) in [
+        (json!({ "do": "learn-behind" }), "\"from\" is needed"),
+        (json!({ "do": "learn-behind", "from": [3], "replace": 1 }), "\"replace\" is true or false"),
+    ] {
+        let House { inventory, library, .. } = &shown.house;
+        assert_eq!(order(inventory, library, &wrong).unwrap_err().to_string(), why);
     }
 }
 

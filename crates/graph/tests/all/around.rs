@@ -1,6 +1,7 @@
 //! Neighbours, addresses and hosts of a farm whose truth is known: as the job finds them, as net-snmp reads them, and
 //! what is answered of them.
 
+use crate::house;
 use crate::world;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,7 +91,7 @@ impl Here {
     }
 
     fn ask(&self, question: Value) -> Value {
-        Pages::new(self.handle().clone()).ask(&question).unwrap()
+        house::ask_pages(self.handle(), &question).unwrap()
     }
 
     /// The ends of links between devices: farm's device and interface name, the lower one first; whether both tell.
@@ -199,7 +200,7 @@ fn the_map_has_devices_strangers_and_the_middle_at_its_beginning() {
     assert_eq!(names[..2], ["switch-49", "switch-2"]);
     let few = here.ask(json!({ "do": "map", "limit": 3 }));
     assert_eq!((few["nodes"].as_array().unwrap().len(), &few["nodes_total"]), (3, &map["nodes_total"]));
-    let wrong = Pages::new(here.handle().clone()).ask(&json!({ "do": "map", "device": 99 }));
+    let wrong = house::ask_pages(here.handle(), &json!({ "do": "map", "device": 99 }));
     assert!(wrong.is_err());
 }
 
@@ -276,7 +277,7 @@ fn addresses_are_found_near_and_the_way_between_them_leads_through_the_middle() 
         json!({ "do": "near", "addresses": ["10.0.0.1"], "pairs": [[0, 1]] }),
         json!({ "do": "near", "addresses": ["10.0.0.1"], "from": 7, "to": 7 }),
     ] {
-        assert!(Pages::new(here.handle().clone()).ask(&wrong).is_err(), "{wrong}");
+        assert!(house::ask_pages(here.handle(), &wrong).is_err(), "{wrong}");
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Test group: waits: reads devices each second.
 
+use crate::house;
 use crate::world;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use std::net::TcpListener;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use trunkline_contract::graph::{GraphScope, Question};
 use trunkline_graph::inventory::order::Order;
 use trunkline_graph::inventory::{Availability, Device, Kind, Probe};
 use trunkline_graph::job::{Graphs, Handle, Pages};
@@ -77,7 +79,8 @@ fn known(told: &Value) -> BTreeMap<i64, f64> {
 }
 
 fn look(pages: &Pages, graph: u32) -> Value {
-    pages.ask(&json!({ "do": "realtime", "graph": graph, "step": 1, "span": 60 })).unwrap()
+    let question = Question::Realtime { graph, step: Some(1), span: Some(60) };
+    house::told(&pages.ask(None, &question).unwrap())
 }
 
 #[test]
@@ -211,16 +214,16 @@ fn what_is_read_otherwise_is_watched_too_and_there_is_an_end_to_it() {
     let last = || known(&look(&pages, graph)).last_key_value().map_or(0, |(end, _)| *end);
     eventually("nothing comes any more", || now_ms() / 1000 - last() > 4);
     assert!((ended_s - 1..=ended_s + 3).contains(&last()), "{} is the last, it ended at {ended_s}", last());
-    let ask = |graph: u32, step: i64, span: i64| {
-        let why = pages.ask(&json!({ "do": "realtime", "graph": graph, "step": step, "span": span })).unwrap_err();
-        why.to_string()
+    let ask = |graph: u32, step: u32, span: u32| {
+        let question = Question::Realtime { graph, step: Some(step), span: Some(span) };
+        pages.ask(None, &question).unwrap_err().to_string()
     };
     assert_eq!(ask(graph, 0, 60), "\"step\" is 1 to 60 s");
     assert_eq!(ask(graph, 2, 3600), "\"span\" is 1 to 1800 s");
     assert!(ask(4_000_000, 1, 60).contains("there is no graph 4000000"));
     // Who may not see it is told the same.
-    let scope = json!({ "everything": false, "levels": [] });
-    let hidden = pages.ask(&json!({ "do": "realtime", "graph": graph, "scope": scope }));
+    let (scope, question) = (GraphScope::default(), Question::Realtime { graph, step: None, span: None });
+    let hidden = pages.ask(Some(&scope), &question);
     assert_eq!(hidden.unwrap_err().to_string(), format!("there is no graph {graph}"));
     assert!(handle.status().realtime_sources < REALTIME_SOURCES_MAX);
     let disabled = Order::SetState(vec![id], trunkline_graph::inventory::DeviceState::Disabled);

@@ -2,6 +2,7 @@
 //!
 //! Test group: waits: polls each second.
 
+use crate::house;
 use crate::world;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use tempfile::TempDir;
 use trunkline_graph::answer::Added;
 use trunkline_graph::inventory::order::Order;
 use trunkline_graph::inventory::{Device, Inventory, Kind};
-use trunkline_graph::job::{Graphs, Handle, Pages, Sources, cacti};
+use trunkline_graph::job::{Graphs, Handle, Sources, cacti};
 use trunkline_sim::farm::{Counter, Fault, Settings};
 use world::{Served, add, eventually, folder, now_ms, options};
 
@@ -279,7 +280,7 @@ fn a_device_whose_name_is_not_found_says_so_until_it_has_an_address() {
     let unfound = || handle.device(lost).and_then(|shown| shown.unfound);
     eventually("its name is not found", || unfound().is_some_and(|why| why.starts_with("lost.invalid: ")));
     assert_eq!(handle.status().nameless, 1);
-    let device = Pages::new(handle.clone()).ask(&json!({ "do": "device", "id": lost })).unwrap();
+    let device = house::ask_pages(&handle, &json!({ "do": "device", "id": lost })).unwrap();
     let trouble = device["troubles"][0].as_str().unwrap();
     assert!(trouble.starts_with("Its name is not found: lost.invalid: "), "{device}");
     handle.order("test", Order::Device(Some(lost), Device::new("lost", "127.0.0.1"))).unwrap();

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::OnceLock;
-use trunkline_graph::answer::{Unanswered, View, answer};
+use trunkline_graph::answer::{Unanswered, View};
 use trunkline_graph::inventory::order::Order;
 use trunkline_graph::inventory::{Filter, GroupBy, Node, NodeKind, Search, Site, Tree};
-use trunkline_graph::scope::{Scope, Seen};
+use trunkline_graph::scope::Seen;
 
 const NOW_S: i64 = 1_790_035_200;
 
@@ -69,11 +69,12 @@ impl World {
     fn ask(&self, seen: Option<&Seen>, question: &Value) -> Result<Value, Unanswered> {
         let (House { inventory, library, .. }, search) = (&self.house, &self.search);
         let (files, polled) = (&self.house, &|_| None);
-        answer(&View { inventory, library, search, files, polled, now_s: NOW_S, seen, scope: None }, question)
+        let view = View { inventory, library, search, files, polled, now_s: NOW_S, seen, scope: None };
+        house::ask(&view, question)
     }
 
     fn seen(&self, scope: &Value) -> Seen {
-        Seen::of(&Scope::read(scope).unwrap(), &self.house.inventory, &self.house.library, &self.search)
+        Seen::of(&house::scope(scope), &self.house.inventory, &self.house.library, &self.search)
     }
 
     /// Everything of a list, part by part.
@@ -416,7 +417,7 @@ fn a_scope_is_previewed_with_what_each_rule_is_about() {
     let world = world();
     let allow = |kind: &str, value: &str| json!({ "allow": true, "kind": kind, "value": value });
     let scope = json!({ "everything": false, "levels": [[allow("site", "London"), allow("site", "Paris")], []] });
-    let (scope, seen) = (Scope::read(&scope).unwrap(), world.seen(&scope));
+    let (scope, seen) = (house::scope(&scope), world.seen(&scope));
     let House { inventory, library, .. } = &world.house;
     let view = View {
         inventory,
@@ -428,7 +429,7 @@ fn a_scope_is_previewed_with_what_each_rule_is_about() {
         seen: Some(&seen),
         scope: Some(&scope),
     };
-    let told = answer(&view, &json!({ "do": "rights" })).unwrap();
+    let told = house::ask(&view, &json!({ "do": "rights" })).unwrap();
     assert_eq!(told["devices"], json!(["lon-core", "lon-edge-1"]));
     assert_eq!((&told["seen"]["devices"], &told["all"]["devices"]), (&json!(2), &json!(6)));
     assert_eq!(told["levels"][0][0]["devices"], 2);

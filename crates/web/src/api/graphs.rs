@@ -16,17 +16,17 @@ use crate::auth::Permission;
 use crate::guard::Who;
 use crate::paths;
 use crate::problem::{Kind, Problem};
-use crate::sources::{
-    GraphCounts, GraphDevice, GraphDevices, GraphList, GraphNodes, GraphRun, GraphShown, GraphTrees, Graphing,
-    SourceError, told,
-};
+use crate::sources::{Graphing, SourceError};
 use crate::state::Web;
 use axum::Json;
 use axum::extract::{Path, State};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use std::sync::Arc;
+use trunkline_contract::Refusal;
+use trunkline_contract::graph::{
+    self, GraphCounts, GraphDevice, GraphDevices, GraphList, GraphNodes, GraphRun, GraphScope, GraphShown, GraphTrees,
+    GraphsWanted, Question, Told,
+};
 use utoipa::{IntoParams, ToSchema};
 
 /// Characters of a search.
@@ -48,25 +48,19 @@ async fn asked<T: Send + 'static>(
     Ok(asked.map_err(|error| SourceError { text: paths::named(&error.text), ..error })?)
 }
 
-/// A question of somebody, with what they may see: whatever is asked for people goes through here.
-fn scoped(who: &Who, mut question: Value) -> Value {
-    if let Some(scope) = &who.viewer.graphs {
-        question["scope"] = scope.told();
-    }
-    question
+/// What somebody may see.
+fn scope(who: &Who) -> Option<GraphScope> {
+    who.viewer.graphs.as_ref().map(|scope| scope.told())
 }
 
-async fn question<T: DeserializeOwned + Send + 'static>(
+/// Asks a question of somebody, with what they may see: whatever is asked for people goes through here.
+async fn question<T: TryFrom<Told, Error = Refusal> + Send + 'static>(
     web: &Arc<Web>,
     who: &Who,
-    question: Value,
+    question: Question,
 ) -> Result<T, Problem> {
-    let question = scoped(who, question);
-    let answer = asked(web, move |graphing| {
-        let answer = told(graphing, &question)?;
-        Ok(serde_json::from_value(answer))
-    });
-    answer.await?.map_err(|error| Problem::failed(format!("unexpected reply from the graph poller: {error}")))
+    let scope = scope(who);
+    asked(web, move |graphing| Ok(graph::ask(graphing, scope, question)?)).await
 }
 
 /// A number of a path.
@@ -96,21 +90,20 @@ pub async fn status(State(web): State<Arc<Web>>, who: Who) -> Result<Json<GraphS
     who.need(Permission::GraphsRead)?;
     let nothing = GraphStatus { serving: false, trouble: None, counts: None, run: None };
     let Some(graphing) = web.sources.graphing.clone() else { return Ok(Json(nothing)) };
-    let counts = scoped(&who, json!({ "do": "counts" }));
-    let run = scoped(&who, json!({ "do": "run" }));
-    let look = move || graphing.serves().then(|| Ok((told(&*graphing, &counts)?, told(&*graphing, &run)?)));
-    let answered: Option<Result<(Value, Value), SourceError>> = web.look(&web.graph_looks, look).await?;
-    Ok(Json(match answered {
+    let scope = scope(&who);
+    let look = move || graphing.serves().then(|| standing(&*graphing, scope));
+    Ok(Json(match web.look(&web.graph_looks, look).await? {
         None => nothing,
         Some(Err(error)) => GraphStatus { serving: true, trouble: Some(paths::named(&error.text)), ..nothing },
-        Some(Ok((counts, run))) => {
-            let mut run: Option<GraphRun> = serde_json::from_value(run).ok();
-            if let Some(run) = &mut run {
-                run.troubles.iter_mut().for_each(|trouble| *trouble = paths::named(trouble));
-            }
-            GraphStatus { serving: true, trouble: None, counts: serde_json::from_value(counts).ok(), run }
+        Some(Ok((counts, mut run))) => {
+            run.troubles.iter_mut().for_each(|trouble| *trouble = paths::named(trouble));
+            GraphStatus { serving: true, trouble: None, counts: Some(counts), run: Some(run) }
         }
     }))
+}
+
+fn standing(graphing: &Graphing, scope: Option<GraphScope>) -> Result<(GraphCounts, GraphRun), SourceError> {
+    Ok((graph::ask(graphing, scope.clone(), Question::Counts {})?, graph::ask(graphing, scope, Question::Run {})?))
 }
 
 /// Which devices.
@@ -142,8 +135,8 @@ pub async fn devices(
     if ask.state.as_deref().is_some_and(|state| !["up", "down", "unknown", "disabled"].contains(&state)) {
         return Err(Problem::parameter("state", "A device is up, down, unknown or disabled."));
     }
-    let text = text(ask.text)?;
-    let ask = json!({ "do": "devices", "text": text, "state": ask.state, "offset": ask.offset, "limit": ask.limit });
+    let GraphDevicesAsk { state, offset, limit, .. } = ask;
+    let ask = Question::Devices { text: text(ask.text)?, state, site: None, offset, limit };
     question(&web, &who, ask).await.map(Json)
 }
 
@@ -165,7 +158,7 @@ pub async fn device(
     Path(id): Path<String>,
 ) -> Result<Json<GraphDevice>, Problem> {
     who.need(Permission::GraphsRead)?;
-    question(&web, &who, json!({ "do": "device", "id": number("device", &id)? })).await.map(Json)
+    question(&web, &who, Question::Device { id: number("device", &id)? }).await.map(Json)
 }
 
 /// Which graphs.
@@ -194,12 +187,9 @@ pub struct GraphsAsk {
 )]
 pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<GraphsAsk>) -> Result<Json<GraphList>, Problem> {
     who.need(Permission::GraphsRead)?;
-    let text = text(ask.text)?;
-    let ask = json!({
-        "do": "graphs", "text": text, "device": ask.device, "node": ask.node, "template": ask.template,
-        "offset": ask.offset, "limit": ask.limit,
-    });
-    question(&web, &who, ask).await.map(Json)
+    let GraphsAsk { device, node, template, offset, limit, .. } = ask;
+    let wanted = GraphsWanted { text: text(ask.text)?, device, node, template, offset, limit };
+    question(&web, &who, Question::Graphs(wanted)).await.map(Json)
 }
 
 /// A graph, with the data sources that it is of.
@@ -209,7 +199,7 @@ pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<GraphsAsk
 )]
 pub async fn show(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>) -> Result<Json<GraphShown>, Problem> {
     who.need(Permission::GraphsRead)?;
-    question(&web, &who, json!({ "do": "graph", "id": number("graph", &id)? })).await.map(Json)
+    question(&web, &who, Question::Graph { id: number("graph", &id)? }).await.map(Json)
 }
 
 /// The trees, each with its first level.
@@ -219,7 +209,7 @@ pub async fn show(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>)
 )]
 pub async fn trees(State(web): State<Arc<Web>>, who: Who) -> Result<Json<GraphTrees>, Problem> {
     who.need(Permission::GraphsRead)?;
-    question(&web, &who, json!({ "do": "trees" })).await.map(Json)
+    question(&web, &who, Question::Trees {}).await.map(Json)
 }
 
 /// Which folder.
@@ -243,5 +233,6 @@ pub async fn nodes(
     Ask(ask): Ask<GraphNodesAsk>,
 ) -> Result<Json<GraphNodes>, Problem> {
     who.need(Permission::GraphsRead)?;
-    question(&web, &who, json!({ "do": "nodes", "tree": number("tree", &id)?, "parent": ask.parent })).await.map(Json)
+    let ask = Question::Nodes { tree: number("tree", &id)?, parent: ask.parent };
+    question(&web, &who, ask).await.map(Json)
 }

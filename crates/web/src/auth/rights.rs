@@ -8,8 +8,8 @@ use super::refusal::Refusal;
 use super::role::{Permissions, Role};
 use super::users::{User, canonical, find};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
-use serde_json::{Value, json};
 use std::sync::Arc;
+use trunkline_contract::graph::{self, GraphScopeRule};
 
 /// Most rules of a role or a user.
 // Limit: graph rules of one role or user
@@ -139,13 +139,14 @@ pub struct GraphScope {
 
 impl GraphScope {
     /// What it is to the job of graphs.
-    pub fn told(&self) -> Value {
-        let level = |rules: &[GraphRule]| -> Value {
-            let rule =
-                |rule: &GraphRule| json!({ "allow": rule.allow, "kind": rule.about.name(), "value": rule.value });
-            rules.iter().map(rule).collect()
+    pub fn told(&self) -> graph::GraphScope {
+        let rule = |rule: &GraphRule| GraphScopeRule {
+            allow: rule.allow,
+            kind: rule.about.name().to_owned(),
+            value: rule.value.clone(),
         };
-        json!({ "everything": self.everything, "levels": [level(&self.of_user), level(&self.of_role)] })
+        let levels = [&self.of_user, &self.of_role].map(|rules| rules.iter().map(rule).collect());
+        graph::GraphScope { everything: self.everything, levels: levels.to_vec() }
     }
 }
 
@@ -385,7 +386,8 @@ mod tests {
         assert!(matches!(narrowed.need_all_graphs(), Err(Refusal::Forbidden(why)) if why.contains("hidden")));
         let scope = narrowed.graphs.unwrap();
         assert_eq!(values(&scope.of_role), [(false, "London")]);
-        assert_eq!(scope.told()["levels"][1][0], json!({ "allow": false, "kind": "site", "value": "London" }));
+        let rule = GraphScopeRule { allow: false, kind: "site".to_owned(), value: "London".to_owned() };
+        assert_eq!(scope.told().levels[1][0], rule);
         assert_eq!(office.signed_in("anna").viewer.graphs, Some(scope));
     }
 

@@ -2,10 +2,10 @@
 //! 1970 there and RFC 3339 here.
 
 use super::SourceError;
-use super::charging::{as_maybe, as_second};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use trunkline_contract::time::{as_maybe, as_second};
 use utoipa::ToSchema;
 
 /// Alerts of a data folder: what is one, who is notified, what is suppressed.

@@ -10,8 +10,9 @@ use super::{Cancel, Progress, SourceError};
 pub use compared::*;
 pub use ledger::{ChargeDay, ChargeEvent, ChargeLedgerPart, ChargeLine, ChargeMark, ChargeTimeline, ChargeUsage};
 pub use rated::{ChargeRateAsk, ChargeRated, ChargeRatedCall, ChargeRatedTotal};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use trunkline_contract::time::{as_maybe, as_second};
 pub use tryout::{ChargeTried, ChargeTriedAccount, ChargeTriedGroup, ChargeTryAsk};
 use utoipa::ToSchema;
 
@@ -100,22 +101,6 @@ pub trait Charging: Send + Sync {
         cancel: &Cancel,
     ) -> Result<ChargeRated, SourceError>;
 }
-
-/// Seconds since 1970 as RFC 3339.
-pub(super) fn as_second<S: Serializer>(at: &i64, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(&trunkline_store::time::rfc3339(at.saturating_mul(1_000_000_000)))
-}
-
-/// The same of what may never come: null is never.
-pub(super) fn as_maybe<S: Serializer>(at: &Option<i64>, to: S) -> Result<S::Ok, S::Error> {
-    match at.filter(|at| *at < NEVER_S) {
-        Some(at) => as_second(&at, to),
-        None => to.serialize_none(),
-    }
-}
-
-/// Beyond the year 2262 nothing is told.
-const NEVER_S: i64 = i64::MAX / 1_000_000_000;
 
 /// A node as it stands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]

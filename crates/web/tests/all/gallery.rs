@@ -1,10 +1,11 @@
 //! Graphs as the job tells them (`crates/graph/tests/answers.json`, which a test there keeps true), and an order book.
 
 use crate::world::HOME;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use trunkline_contract::graph::{Answer, Ask, GraphForm, Graphs};
+use trunkline_contract::graph::{Answer, Ask, GraphForm, GraphScope, Graphs, Question, Told};
 use trunkline_contract::{Cause, Node, Octets, Refusal};
 
 /// Answers that a test of the job wrote.
@@ -32,9 +33,11 @@ impl Node<Graphs> for Gallery {
 
     fn call(&self, ask: Ask) -> Result<Answer, Refusal> {
         match ask {
-            Ask::Question(question) => self.ask(&question).map(Answer::Told),
+            Ask::Question { scope, question } => self.told(scope, &question).map(Answer::Told),
             Ask::Change { by, order } => self.order(&by, &order).map(|()| Answer::Done),
-            Ask::Picture { graph, form, question } => {
+            Ask::Picture { scope, graph, form, span, zone } => {
+                let mut question = scoped(scope, &span);
+                question["zone"] = json!(zone);
                 self.file(graph, form, &question).map(|file| Answer::File(Octets(file)))
             }
             Ask::Operate(order) => panic!("no page asks {order}"),
@@ -42,7 +45,22 @@ impl Node<Graphs> for Gallery {
     }
 }
 
+/// What is asked, with who asks.
+fn scoped(scope: Option<GraphScope>, asked: &impl Serialize) -> Value {
+    let mut asked = json!(asked);
+    if let Some(scope) = scope {
+        asked["scope"] = json!(scope);
+    }
+    asked
+}
+
 impl Gallery {
+    fn told(&self, scope: Option<GraphScope>, question: &Question) -> Result<Told, Refusal> {
+        let question = scoped(scope, question);
+        let answer = self.ask(&question)?;
+        Ok(serde_json::from_value(json!({ (question["do"].as_str().unwrap()): answer })).unwrap())
+    }
+
     fn ask(&self, question: &Value) -> Result<Value, Refusal> {
         if !self.serves() {
             return Err(refused(Cause::NotFound, "No graphs are made here."));

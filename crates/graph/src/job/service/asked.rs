@@ -1,11 +1,11 @@
-//! What pages ask: questions and orders of [`crate::answer`], and pictures as files.
+//! What pages ask: orders of [`crate::answer`], and pictures as files.
 
 use super::super::{Form, NoFile, NotDrawn, Pages, Refused};
 use crate::answer::Unanswered;
 use crate::picture::Format;
 use serde_json::Value;
 use trunkline_contract::graph::{Answer, GraphForm};
-use trunkline_contract::{Cause, Octets, Refusal};
+use trunkline_contract::{Cause, Refusal};
 
 impl From<Unanswered> for Refusal {
     fn from(why: Unanswered) -> Refusal {
@@ -19,10 +19,6 @@ impl From<Unanswered> for Refusal {
     }
 }
 
-pub(super) fn ask(pages: &Pages, question: &Value) -> Result<Answer, Refusal> {
-    Ok(Answer::Told(pages.ask(question)?))
-}
-
 pub(super) fn order(pages: &Pages, by: &str, order: &Value) -> Result<Answer, Refusal> {
     pages.order(by, order).map_err(|refused| match refused {
         Refused::Unanswered(why) => Refusal::from(why),
@@ -31,18 +27,20 @@ pub(super) fn order(pages: &Pages, by: &str, order: &Value) -> Result<Answer, Re
     Ok(Answer::Done)
 }
 
-pub(super) fn picture(pages: &Pages, graph: u32, form: GraphForm, question: &Value) -> Result<Answer, Refusal> {
-    let form = match form {
+pub(super) fn form(form: GraphForm) -> Form {
+    match form {
         GraphForm::Png => Form::Drawn(Format::Png),
         GraphForm::Svg => Form::Drawn(Format::Svg),
         GraphForm::Csv => Form::Csv,
-    };
-    let octets = pages.file(graph, form, question).map_err(|why| match why {
+    }
+}
+
+pub(super) fn no_file(why: NoFile) -> Refusal {
+    match why {
         NoFile::Unanswered(why) => Refusal::from(why),
         NoFile::NotDrawn(NotDrawn::Busy) => Refusal::new(Cause::Busy, NotDrawn::Busy),
         // What is missing can be mended: it is not a fault of the program.
         NoFile::NotDrawn(NotDrawn::Missing) => Refusal::new(Cause::Conflict, NotDrawn::Missing),
         NoFile::NotDrawn(why) => Refusal::new(Cause::Unavailable, why),
-    })?;
-    Ok(Answer::File(Octets(octets)))
+    }
 }

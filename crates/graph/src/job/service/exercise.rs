@@ -3,16 +3,17 @@
 use super::super::scan::{ADDRESSES_MAX, Range};
 use super::orders::{Order, availability, login, read};
 use super::wrong;
-use crate::answer::{Unanswered, View, added, answer, order};
+use crate::answer::{RealtimeAsk, Unanswered, View, added, answer, ask_of, order};
 use crate::exercise::house;
 use crate::inventory::order::Order as Wanted;
 use crate::inventory::{Entry, Inventory, Search};
 use crate::picture::Files;
+use crate::scope::{Scope, Seen};
 use crate::template::built_in;
 use std::sync::LazyLock;
 use trunkline_contract::Refusal;
-use trunkline_contract::graph::Ask;
-use trunkline_rrd::{Fault as NoRows, Question, Series};
+use trunkline_contract::graph::{Ask, GraphScope, Question};
+use trunkline_rrd::{Fault as NoRows, Question as Rows, Series};
 
 /// Lines of what is asked: no octets do harm; a range holds as many addresses as it may; what pages order is what the
 /// inventory takes or refuses with a word.
@@ -21,10 +22,10 @@ pub fn orders(octets: &[u8]) {
     for line in octets.split(|octet| *octet == b'\n') {
         let Ok(ask) = serde_json::from_slice::<Ask>(line) else { continue };
         let done = match ask {
-            Ask::Question(question) => asked(&HOUSE, &question).map_err(Refusal::from),
+            Ask::Question { scope, question } => asked(&HOUSE, scope.as_ref(), &question).map_err(Refusal::from),
             Ask::Change { order: wanted, .. } => ordered(&HOUSE, &wanted).map_err(Refusal::from),
             Ask::Operate(order) => read(order).and_then(operated),
-            Ask::Picture { .. } => continue,
+            Ask::Picture { span, .. } => ask_of(&span).map(drop).map_err(Refusal::from),
         };
         done.err().into_iter().for_each(|refusal| assert!(!refusal.text.is_empty()));
     }
@@ -47,13 +48,17 @@ fn no_range(why: String) -> Refusal {
     wrong(why)
 }
 
-fn asked(inventory: &Inventory, question: &serde_json::Value) -> Result<(), Unanswered> {
+fn asked(inventory: &Inventory, scope: Option<&GraphScope>, question: &Question) -> Result<(), Unanswered> {
     static SEARCH: LazyLock<Search> = LazyLock::new(Search::default);
     let (library, polled) = (built_in::library(), &|_| None);
-    let view = View { inventory, library, search: &SEARCH, files: &Nothing, polled, now_s: 1, seen: None, scope: None };
-    let answer = answer(&view, question)?;
-    assert!(answer.is_object());
-    Ok(())
+    let scope = scope.map(Scope::read).transpose().map_err(Unanswered::Asked)?;
+    let seen = scope.as_ref().map(|scope| Seen::of(scope, inventory, library, &SEARCH));
+    let (seen, scope) = (seen.as_ref(), scope.as_ref());
+    if let Question::Realtime { graph, step, span } = question {
+        return RealtimeAsk::new(*graph, *step, *span).map(drop);
+    }
+    let view = View { inventory, library, search: &SEARCH, files: &Nothing, polled, now_s: 1, seen, scope };
+    answer(&view, question).map(drop)
 }
 
 fn ordered(inventory: &Inventory, wanted: &serde_json::Value) -> Result<(), Unanswered> {
@@ -79,7 +84,7 @@ impl Files for Nothing {
         None
     }
 
-    fn rows(&self, _: u32, _: &Question) -> Result<Series, NoRows> {
+    fn rows(&self, _: u32, _: &Rows) -> Result<Series, NoRows> {
         Err(NoRows::Locked)
     }
 

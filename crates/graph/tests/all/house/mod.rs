@@ -2,13 +2,47 @@
 
 #![allow(dead_code, reason = "not every test needs all of it")]
 
+use serde::Deserialize;
+use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
+use trunkline_contract::graph::{GraphScope, Question, Told};
+use trunkline_contract::plain;
+use trunkline_graph::answer::{Unanswered, View, answer};
 use trunkline_graph::inventory::order::Order;
 use trunkline_graph::inventory::remap::{Walked, remap};
 use trunkline_graph::inventory::{Change, Device, Entry, Inventory, Kind, Template};
+use trunkline_graph::job::{Handle, Pages};
 use trunkline_graph::picture::Files;
+use trunkline_graph::scope::Scope;
 use trunkline_graph::template::{Function, Library, SeriesKind, built_in, read};
-use trunkline_rrd::{Fault, Plan, Question, RrdFile, Series, Time, Value};
+use trunkline_rrd::{Fault, Plan, Question as Rows, RrdFile, Series, Time, Value};
+
+/// A question, its name in `do`.
+pub fn question(asked: &Json) -> Result<Question, Unanswered> {
+    Question::deserialize(asked).map_err(|error| Unanswered::Asked(error.to_string()))
+}
+
+/// What is told, without its name.
+pub fn told(told: &Told) -> Json {
+    let Json::Object(told) = plain(told).unwrap() else { panic!("{told:?}") };
+    told.into_iter().next().unwrap().1
+}
+
+/// Asks in JSON.
+pub fn ask(view: &View<'_>, asked: &Json) -> Result<Json, Unanswered> {
+    Ok(told(&answer(view, &question(asked)?)?))
+}
+
+/// Asks those who poll in JSON.
+pub fn ask_pages(handle: &Handle, asked: &Json) -> Result<Json, Unanswered> {
+    let scope = Option::<GraphScope>::deserialize(&asked["scope"]).unwrap();
+    Ok(told(&Pages::new(handle.clone()).ask(scope.as_ref(), &question(asked)?)?))
+}
+
+/// A scope of JSON.
+pub fn scope(scope: &Json) -> Scope {
+    Scope::read(&GraphScope::deserialize(scope).unwrap()).unwrap()
+}
 
 /// The inventory and its folder.
 pub struct House {
@@ -118,7 +152,7 @@ impl Files for House {
         self.folder.join(&path).exists().then_some(path)
     }
 
-    fn rows(&self, source: u32, question: &Question) -> Result<Series, Fault> {
+    fn rows(&self, source: u32, question: &Rows) -> Result<Series, Fault> {
         let path = self.path(source).ok_or(std::io::ErrorKind::NotFound).map_err(std::io::Error::from)?;
         RrdFile::open(&self.folder.join(path))?.fetch(question)
     }

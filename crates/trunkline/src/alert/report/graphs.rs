@@ -1,10 +1,10 @@
 //! Pictures of graphs, and tables of their figures: those that pages show, of the same plans.
 
 use super::choice::chosen;
-use serde_json::json;
 use std::path::{Path, PathBuf};
 use trunkline_alert::report::{Asked, GraphFigures, GraphShown, PICTURES_MAX, Ranked, Ranking};
 use trunkline_alert::rule::{Archive, By, Choice};
+use trunkline_contract::graph::GraphSpan;
 use trunkline_graph::job::{Form, Handle, NoFile, NotDrawn, Pages};
 use trunkline_graph::picture::{Ask, Files, Format, Picture, Plan, WIDTH_MAX, picture};
 use trunkline_graph::template::Function;
@@ -32,11 +32,8 @@ pub fn pictures(
     let (inventory, library) = (graphs.inventory(), graphs.library());
     let ids = chosen(&inventory, &library, choice)?;
     let pages = Pages::new(graphs.clone());
-    let span = (asked.from_s, asked.to_s);
-    let mut question = json!({ "from": span.0, "to": span.1, "width": WIDTH, "zone": asked.zone.name() });
-    if let Some(archive) = archive {
-        question["function"] = archive.name().into();
-    }
+    let function = archive.map(|archive| archive.name().to_owned());
+    let span = GraphSpan { from: asked.from_s, to: asked.to_s, width: Some(WIDTH), shift: None, function };
     let shown = limit.min(PICTURES_MAX);
     let mut all = Vec::new();
     for id in ids.iter().take(shown) {
@@ -44,7 +41,7 @@ pub fn pictures(
             break;
         }
         let title = inventory.title(&library, *id);
-        let drawn = pages.file(*id, Form::Drawn(Format::Png), &question);
+        let drawn = pages.file(None, *id, Form::Drawn(Format::Png), &span, Some(asked.zone.name()));
         all.push(match drawn {
             Ok(png) => GraphShown { id: *id, title, png, trouble: None },
             // No picture can be drawn at all: it is said once.

@@ -1,14 +1,14 @@
 //! `trunkline graph bandwidth`: how much went where.
 
 use super::node::Place;
-use super::operate::{begin, cells, ends_after, said, tell};
+use super::operate::{begin, cells, ends_after, tell};
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::show::figure;
 use crate::show::table::{self, Table, number, text};
 use crate::terminal::Terminal;
-use serde_json::{Value, json};
 use std::io::{self, Write};
+use trunkline_contract::graph::{GraphFiguresList, GraphFiguresOf, GraphReport, GraphsWanted, Question};
 use trunkline_kit::exit::Exit;
 
 /// Graphs of one report.
@@ -53,21 +53,20 @@ impl Bandwidth {
         let to = self.to.unwrap_or_else(|| jiff::Timestamp::now().as_second());
         let from = self.from.unwrap_or(to - 86_400);
         ends_after(from, to)?;
-        let reply = self.place.question(&json!({
-            "do": "figures", "text": self.words.join(" "), "device": self.device, "node": self.node, "from": from,
-            "to": to, "limit": GRAPHS_MAX, "csv": self.csv,
-        }))?;
+        let (text, limit) = (Some(self.words.join(" ")), Some(GRAPHS_MAX));
+        let graphs = GraphsWanted { text, device: self.device, node: self.node, limit, ..GraphsWanted::default() };
+        let reply: GraphReport = self.place.question(Question::Figures { graphs, from, to, csv: self.csv })?;
         if self.csv {
             let mut out = stdout();
-            out.write_all(said(&reply["csv"]).as_bytes())?;
+            out.write_all(reply.csv.unwrap_or_default().as_bytes())?;
             out.flush()?;
             return Ok(Exit::Done);
         }
-        tell(&self.place, &reply, |reply, out| write(reply, terminal, out))
+        tell(&self.place, &reply, |reply, out| write(&reply.list, terminal, out))
     }
 }
 
-fn write(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+fn write(reply: &GraphFiguresList, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
     let columns = vec![
         text("graph"),
         text("series"),
@@ -78,23 +77,24 @@ fn write(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<
         number("row").drops(1),
     ];
     let mut table = Table::new(columns);
-    let graphs = reply["graphs"].as_array().map_or(&[][..], Vec::as_slice);
-    for graph in graphs {
-        let unit = said(&graph["unit"]);
-        let of = |value: &Value, unit: &str| value.as_f64().map_or_else(|| "-".to_owned(), |v| figure::amount(v, unit));
-        for series in graph["series"].as_array().into_iter().flatten() {
-            let row = format!("{} s", said(&graph["step"]));
-            let total = of(&series["total"], total_unit(&unit));
-            let figures = ["average", "p95", "max"].map(|key| of(&series[key], &unit));
-            let texts = [vec![said(&graph["title"]), said(&series["label"])], figures.to_vec(), vec![total, row]];
+    let graphs = &reply.graphs;
+    let of = |value: Option<f64>, unit: &str| value.map_or_else(|| "-".to_owned(), |v| figure::amount(v, unit));
+    for GraphFiguresOf { title, unit, step, series, .. } in graphs {
+        for series in series {
+            let row = format!("{} s", step.unwrap_or_default());
+            let total = of(series.total, total_unit(unit));
+            let figures = [series.average, series.p95, series.max].map(|value| of(value, unit));
+            let texts = [vec![title.clone(), series.label.clone()], figures.to_vec(), vec![total, row]];
             table.row(cells(terminal, &texts.concat()));
         }
     }
     table::write(&table.lines(terminal), terminal, out)?;
-    for graph in graphs.iter().filter(|graph| !graph["trouble"].is_null()) {
-        writeln!(out, "{}: {}", said(&graph["title"]), said(&graph["trouble"]))?;
+    for GraphFiguresOf { title, trouble, .. } in graphs {
+        if let Some(trouble) = trouble {
+            writeln!(out, "{title}: {trouble}")?;
+        }
     }
-    let mut steps: Vec<u64> = graphs.iter().filter_map(|graph| graph["step"].as_u64()).collect();
+    let mut steps: Vec<i64> = graphs.iter().filter_map(|graph| graph.step).collect();
     steps.sort_unstable();
     match (graphs.is_empty(), steps.first(), steps.last()) {
         (true, ..) => writeln!(out, "no graph has these words in its title")?,
@@ -102,7 +102,7 @@ fn write(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<
         (_, Some(least), Some(most)) => writeln!(out, "resolution {least} s to {most} s: column `row`, or --csv")?,
         _ => {}
     }
-    let (total, shown) = (reply["total"].as_u64().unwrap_or_default(), graphs.len());
+    let (total, shown) = (reply.total, graphs.len());
     if total > shown as u64 {
         writeln!(out, "{shown} of {total} graphs: narrow the list with words, --device or --node")?;
     }

@@ -1,13 +1,14 @@
 //! `trunkline graph behind`: through which devices a device is reached.
 
 use super::node::Place;
-use super::operate::{cells, said, tell};
+use super::operate::{cells, tell};
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::show::table::{self, Table, text};
 use crate::terminal::Terminal;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::io::{self, Write};
+use trunkline_contract::graph::{GraphBehind, GraphNeighbour, Question};
 use trunkline_kit::exit::Exit;
 
 /// Set the upstream devices of a device: while all are down, its alerts are suppressed
@@ -65,46 +66,43 @@ impl Behind {
     }
 
     fn learn(&self, terminal: &Terminal) -> Result<Exit, Failure> {
-        let id = |name: &String| Ok(self.place.ask(&json!({ "do": "device", "name": name }))?["device"].take());
-        let from = self.from.iter().map(id).collect::<Result<Vec<Value>, Failure>>()?;
-        let plan = self.place.question(&json!({ "do": "behind", "from": from, "replace": self.replace }))?;
+        let from = self.from.iter().map(|name| self.place.device(name)).collect::<Result<Vec<u32>, Failure>>()?;
+        let question = Question::Behind { from: from.clone(), replace: Some(self.replace), limit: None };
+        let plan: GraphBehind = self.place.question(question)?;
         if !self.dry_run {
             self.place.change(&json!({ "do": "learn-behind", "from": from, "replace": self.replace }))?;
         }
         tell(&self.place, &plan, |plan, out| self.print(plan, terminal, out))
     }
 
-    fn print(&self, plan: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
-        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-        let names = |value: &Value| match &*list(value) {
+    fn print(&self, plan: &GraphBehind, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+        let names = |all: &[GraphNeighbour]| match all {
             [] => "nobody".to_owned(),
-            all => all.iter().map(|one| said(&one["name"])).collect::<Vec<_>>().join(", "),
+            all => all.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", "),
         };
         let mut table = Table::new([text("DEVICE"), text("BEHIND"), text("BEFORE"), text("WHAT")].to_vec());
-        let devices = list(&plan["devices"]);
-        for one in &devices {
-            let what = match (one["does"].as_str(), self.dry_run) {
-                (Some("set"), true) => "would be set",
-                (Some("set"), false) => "set",
-                (Some("kept"), _) => "not changed: use --replace",
+        for one in &plan.devices {
+            let what = match (one.does.as_str(), self.dry_run) {
+                ("set", true) => "would be set",
+                ("set", false) => "set",
+                ("kept", _) => "not changed: use --replace",
                 _ => "not set: it would depend on itself",
             };
-            let row = [said(&one["name"]), names(&one["behind"]), names(&one["before"]), what.to_owned()];
+            let row = [one.name.clone(), names(&one.behind), names(&one.before), what.to_owned()];
             table.row(cells(terminal, &row));
         }
-        if !devices.is_empty() {
+        if !plan.devices.is_empty() {
             table::write(&table.lines(terminal), terminal, out)?;
         }
-        let count = |key: &str| plan[key].as_u64().unwrap_or_default();
         let set = if self.dry_run { "would be set" } else { "are set" };
         writeln!(
             out,
             "devices: {} {set}, {} already set, {} unchanged, {} not reachable from {}",
-            count("set"),
-            count("same"),
-            count("kept") + count("round"),
-            count("unreached"),
-            names(&plan["from"])
+            plan.set,
+            plan.same,
+            plan.kept + plan.round,
+            plan.unreached,
+            names(&plan.from)
         )
     }
 }

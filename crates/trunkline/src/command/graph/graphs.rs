@@ -1,13 +1,14 @@
 //! Graphs of many data sources, and titles.
 
 use super::node::Place;
-use super::operate::{said, tell};
+use super::operate::tell;
 use crate::failure::Failure;
-use serde_json::{Value, json};
+use serde_json::json;
+use trunkline_contract::graph::{GraphList, GraphShown, GraphTemplate, GraphTemplateList, GraphsWanted, Question};
 use trunkline_kit::exit::Exit;
 
 /// Graphs that one graph is made of.
-const GRAPHS_MAX: u64 = 500;
+const GRAPHS_MAX: u32 = 500;
 
 /// What is done with graphs.
 #[derive(Debug, clap::Subcommand)]
@@ -72,15 +73,15 @@ impl Graphs {
             Graphs::Sum(sum) => sum.run(),
             Graphs::Retitle(Retitle { graph, title, template, place }) => {
                 place.change(&json!({ "do": "graph", "id": graph, "title": title, "template": template }))?;
-                let shown = place.question(&json!({ "do": "graph", "id": graph }))?;
-                tell(place, &shown, |shown, out| writeln!(out, "graph {graph} is {}", said(&shown["title"])))
+                let shown: GraphShown = place.question(Question::Graph { id: *graph })?;
+                tell(place, &shown, |shown, out| writeln!(out, "graph {graph} is {}", shown.brief.title))
             }
             Graphs::Templates { place } => {
-                let reply = place.question(&json!({ "do": "graph-templates" }))?;
+                let reply: GraphTemplateList = place.question(Question::GraphTemplates { graphs: None })?;
                 tell(place, &reply, |reply, out| {
-                    for template in reply["templates"].as_array().into_iter().flatten() {
-                        let of = if template["of_many"] == true { "of many graphs" } else { "" };
-                        writeln!(out, "{:<28} {}  {of}", said(&template["name"]), said(&template["title"]))?;
+                    for GraphTemplate { name, title, of_many, .. } in &reply.templates {
+                        let of = if *of_many { "of many graphs" } else { "" };
+                        writeln!(out, "{name:<28} {title}  {of}")?;
                     }
                     Ok(())
                 })
@@ -101,12 +102,11 @@ impl Sum {
 
 /// The graphs whose titles have these words; with more than one graph can be made of nothing is guessed.
 fn found(place: &Place, words: &str) -> Result<Vec<u32>, Failure> {
-    let answer = place.question(&json!({ "do": "graphs", "text": words, "limit": GRAPHS_MAX }))?;
-    let total = answer["total"].as_u64().unwrap_or_default();
-    if total == 0 || total > GRAPHS_MAX {
+    let wanted = GraphsWanted { text: Some(words.to_owned()), limit: Some(GRAPHS_MAX), ..GraphsWanted::default() };
+    let GraphList { total, graphs } = place.question(Question::Graphs(wanted))?;
+    if total == 0 || total > u64::from(GRAPHS_MAX) {
         let why = format!("{total} graphs have '{words}' in their titles: 1 to {GRAPHS_MAX} can be combined");
         return Err(Failure::Failed(why));
     }
-    let id = |graph: &Value| graph["id"].as_u64().and_then(|id| u32::try_from(id).ok());
-    Ok(answer["graphs"].as_array().into_iter().flatten().filter_map(id).collect())
+    Ok(graphs.iter().map(|graph| graph.id).collect())
 }

@@ -1,13 +1,15 @@
 //! `trunkline graph map` and `near`: how devices hang together, and where addresses are.
 
 use super::node::Place;
-use super::operate::{cells, said, tell};
+use super::operate::{cells, tell};
 use crate::failure::Failure;
 use crate::show::table::{self, Table, text};
 use crate::terminal::Terminal;
-use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::net::IpAddr;
+use trunkline_contract::graph::{
+    GraphAddress, GraphLinkEnd, GraphMap, GraphNear, GraphPlace, GraphWays, NearWanted, Question,
+};
 use trunkline_kit::exit::Exit;
 
 /// Show neighbours: LLDP links with the interfaces at both ends
@@ -46,48 +48,45 @@ impl Map {
     /// There is no such device; the poller is not running.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let device = match &self.name {
-            Some(name) => Some(self.place.ask(&json!({ "do": "device", "name": name }))?["device"].take()),
+            Some(name) => Some(self.place.device(name)?),
             None => None,
         };
         let hops = self.name.as_ref().map(|_| self.hops);
-        let map = self.place.question(&json!({ "do": "map", "device": device, "hops": hops }))?;
+        let map: GraphMap = self.place.question(Question::Map { device, hops, limit: None })?;
         tell(&self.place, &map, |map, out| print_map(map, terminal, out))
     }
 }
 
-fn print_map(map: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
-    let list = |key: &str| map[key].as_array().map(Vec::as_slice).unwrap_or_default();
-    let name = |key: &Value| {
-        let node = list("nodes").iter().find(|node| node["key"] == *key);
-        node.map_or_else(String::new, |node| match node["state"].as_str() {
-            Some("up" | "unknown") | None => said(&node["name"]),
-            Some(state) => format!("{} ({state})", said(&node["name"])),
+fn print_map(map: &GraphMap, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    let name = |end: &GraphLinkEnd| {
+        let node = map.nodes.iter().find(|node| node.key == end.node);
+        node.map_or_else(String::new, |node| match node.state.as_str() {
+            "up" | "unknown" => node.name.clone(),
+            state => format!("{} ({state})", node.name),
         })
     };
+    let interface = |end: &GraphLinkEnd| end.interface.clone().unwrap_or_default();
     let columns = [text("DEVICE"), text("INTERFACE"), text("NEIGHBOUR"), text("ITS INTERFACE"), text("TOLD BY")];
     let mut table = Table::new(columns.to_vec());
-    for link in list("links") {
-        let [a, b] = [&link["ends"][0], &link["ends"][1]];
-        let told = match (a["tells"] == true, b["tells"] == true) {
+    for link in &map.links {
+        let [a, b] = &link.ends[..] else { continue };
+        let told = match (a.tells, b.tells) {
             (true, true) => "both",
             (true, false) => "the first",
             _ => "the second",
         };
-        let row = [name(&a["node"]), said(&a["interface"]), name(&b["node"]), said(&b["interface"]), told.to_owned()];
-        table.row(cells(terminal, &row));
+        table.row(cells(terminal, &[name(a), interface(a), name(b), interface(b), told.to_owned()]));
     }
-    if !list("links").is_empty() {
+    if !map.links.is_empty() {
         table::write(&table.lines(terminal), terminal, out)?;
     }
-    let number = |key: &str| map[key].as_u64().unwrap_or_default();
-    let (nodes, links) = (number("nodes_total"), number("links_total"));
+    let (nodes, links) = (map.nodes_total, map.links_total);
     writeln!(
         out,
         "{nodes} devices, {} of them not polled; {links} links; {} polled devices without known links",
-        number("strangers_total"),
-        number("alone")
+        map.strangers_total, map.alone
     )?;
-    let hidden = (nodes - list("nodes").len() as u64, links - list("links").len() as u64);
+    let hidden = (nodes - map.nodes.len() as u64, links - map.links.len() as u64);
     if hidden != (0, 0) {
         writeln!(out, "{} devices and {} links more: name a device to see what is around it", hidden.0, hidden.1)?;
     }
@@ -100,61 +99,51 @@ impl Near {
     /// # Errors
     /// The poller is not running.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
-        let pairs: Vec<[usize; 2]> = (1..self.addresses.len()).map(|to| [0, to]).collect();
-        let near = self.place.question(&json!({ "do": "near", "addresses": self.addresses, "pairs": pairs }))?;
+        let addresses = self.addresses.iter().map(IpAddr::to_string).collect();
+        let pairs = (1..self.addresses.len()).map(|to| [0, to]).collect();
+        let wanted = NearWanted { addresses, pairs, from: None, to: None };
+        let near: GraphNear = self.place.question(Question::Near(wanted))?;
         tell(&self.place, &near, |near, out| print_near(near, terminal, out))
     }
 }
 
-fn print_near(near: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+fn print_near(near: &GraphNear, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
     let columns = [text("ADDRESS"), text("DEVICE"), text("INTERFACE"), text("WHY")];
     let mut table = Table::new(columns.to_vec());
-    let mut unknown = Vec::new();
-    for one in near["addresses"].as_array().into_iter().flatten() {
-        let places = one["places"].as_array().map(Vec::as_slice).unwrap_or_default();
-        for place in places {
-            let row = [said(&one["address"]), said(&place["name"]), said(&place["interface"]), said(&place["why"])];
-            table.row(cells(terminal, &row));
-        }
-        if places.is_empty() {
-            unknown.push(said(&one["address"]));
+    for GraphAddress { address, places, .. } in &near.addresses {
+        for GraphPlace { name, interface, why, .. } in places {
+            let interface = interface.clone().unwrap_or_default();
+            table.row(cells(terminal, &[address.clone(), name.clone(), interface, why.clone()]));
         }
     }
-    if unknown.len() < near["addresses"].as_array().map_or(0, Vec::len) {
+    if near.addresses.iter().any(|one| !one.places.is_empty()) {
         table::write(&table.lines(terminal), terminal, out)?;
     }
-    for address in unknown {
+    for GraphAddress { address, .. } in near.addresses.iter().filter(|one| one.places.is_empty()) {
         writeln!(out, "{address}: no polled device knows this address (`trunkline graph add`)")?;
     }
-    for way in near["ways"].as_array().into_iter().flatten() {
-        print_way(way, out)?;
-    }
-    Ok(())
+    near.ways.iter().try_for_each(|way| print_way(way, out))
 }
 
-fn print_way(way: &Value, out: &mut dyn Write) -> io::Result<()> {
-    let (from, to) = (said(&way["from"]), said(&way["to"]));
-    let ways = way["ways"].as_array().map(Vec::as_slice).unwrap_or_default();
+fn print_way(GraphWays { from, to, ways, ways_total }: &GraphWays, out: &mut dyn Write) -> io::Result<()> {
     if ways.is_empty() {
         return writeln!(out, "from {from} to {to}: no path known");
     }
     for steps in ways {
         writeln!(out, "from {from} to {to}:")?;
-        for step in steps.as_array().into_iter().flatten() {
-            let names = |key: &str| step[key].as_array().into_iter().flatten().map(said).collect::<Vec<_>>().join(", ");
-            let (comes, goes) = (names("in"), names("out"));
+        for step in steps {
+            let (comes, goes) = (step.comes.join(", "), step.out.join(", "));
             let by = match (comes.is_empty(), goes.is_empty()) {
                 (true, true) => String::new(),
                 (false, true) => format!("  {comes}"),
                 (true, false) => format!("  {goes}"),
                 (false, false) => format!("  {comes} -> {goes}"),
             };
-            writeln!(out, "  {}{by}", said(&step["name"]))?;
+            writeln!(out, "  {}{by}", step.name)?;
         }
     }
-    let total = way["ways_total"].as_u64().unwrap_or_default();
-    if total > 1 {
-        writeln!(out, "  {total} paths of equal length, {} shown", ways.len())?;
+    if *ways_total > 1 {
+        writeln!(out, "  {ways_total} paths of equal length, {} shown", ways.len())?;
     }
     Ok(())
 }

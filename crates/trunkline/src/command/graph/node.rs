@@ -6,7 +6,7 @@ use crate::graph::here;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
-use trunkline_contract::graph::{Answer, Ask, Graphs};
+use trunkline_contract::graph::{self, Answer, Ask, Graphs, NamedDevice, Question, Told};
 use trunkline_contract::{Cause, Client, Node as _, Refusal};
 
 /// How long an answer may take: an import reads all of Cacti's files.
@@ -38,8 +38,17 @@ impl Place {
     ///
     /// # Errors
     /// As [`Place::ask`].
-    pub fn question(&self, question: &Value) -> Result<Value, Failure> {
+    pub fn question<T: TryFrom<Told, Error = Refusal>>(&self, question: Question) -> Result<T, Failure> {
         self.node().question(question)
+    }
+
+    /// The number of a device.
+    ///
+    /// # Errors
+    /// As [`Place::ask`]; there is none of that name.
+    pub fn device(&self, name: &str) -> Result<u32, Failure> {
+        let found: NamedDevice = self.question(Question::DeviceNamed { name: name.to_owned() })?;
+        Ok(found.id)
     }
 
     /// Has done what pages have done.
@@ -47,7 +56,9 @@ impl Place {
     /// # Errors
     /// As [`Place::ask`].
     pub fn change(&self, order: &Value) -> Result<(), Failure> {
-        self.node().call(Ask::Change { by: "operator".to_owned(), order: order.clone() }).map(drop)
+        let (node, by) = (self.node(), "operator".to_owned());
+        let changed = node.client().call(Ask::Change { by, order: order.clone() });
+        changed.map(drop).map_err(|refusal| node.failure(refusal))
     }
 
     /// Asks once.
@@ -71,33 +82,32 @@ impl Node {
     /// # Errors
     /// What they say against it; nobody is there, or of another version.
     pub fn ask(&self, order: &Value) -> Result<Value, Failure> {
-        self.told(Ask::Operate(order.clone()))
+        match self.client().call(Ask::Operate(order.clone())) {
+            Ok(Answer::Operated(told)) => Ok(told),
+            Ok(_) => Err(self.failure(Refusal::mismatch())),
+            Err(refusal) => Err(self.failure(refusal)),
+        }
     }
 
     /// Asks what pages ask.
     ///
     /// # Errors
     /// As [`Node::ask`].
-    pub fn question(&self, question: &Value) -> Result<Value, Failure> {
-        self.told(Ask::Question(question.clone()))
+    pub fn question<T: TryFrom<Told, Error = Refusal>>(&self, question: Question) -> Result<T, Failure> {
+        graph::ask(&self.client(), None, question).map_err(|refusal| self.failure(refusal))
     }
 
-    fn told(&self, ask: Ask) -> Result<Value, Failure> {
-        match self.call(ask)? {
-            Answer::Told(told) => Ok(told),
-            Answer::Done | Answer::File(_) => Err(Failure::Failed(Refusal::mismatch().text)),
-        }
+    fn client(&self) -> Client<Graphs> {
+        Client::new(&self.path, PATIENCE)
     }
 
-    fn call(&self, ask: Ask) -> Result<Answer, Failure> {
-        Client::<Graphs>::new(&self.path, PATIENCE).call(ask).map_err(|refusal| {
-            Failure::Failed(match refusal.cause {
-                Cause::Absent => {
-                    let data = self.data.display();
-                    format!("the poller is not running for {data}; start `trunkline graph serve`")
-                }
-                _ => refusal.text,
-            })
+    fn failure(&self, refusal: Refusal) -> Failure {
+        Failure::Failed(match refusal.cause {
+            Cause::Absent => {
+                let data = self.data.display();
+                format!("the poller is not running for {data}; start `trunkline graph serve`")
+            }
+            _ => refusal.text,
         })
     }
 }

@@ -11,10 +11,12 @@ use crate::show::text::{Line, Style};
 use crate::terminal::Terminal;
 use clap::builder::PossibleValuesParser;
 use jiff::tz::TimeZone;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use trunkline_contract::plain;
 use trunkline_kit::exit::Exit;
 
 /// Octets of a file with a secret that are read.
@@ -261,16 +263,16 @@ impl Order {
 ///
 /// # Errors
 /// It cannot be written.
-pub fn tell(
+pub fn tell<T: Serialize>(
     place: &Place,
-    reply: &Value,
-    plain: impl FnOnce(&Value, &mut dyn Write) -> io::Result<()>,
+    reply: &T,
+    print: impl FnOnce(&T, &mut dyn Write) -> io::Result<()>,
 ) -> Result<Exit, Failure> {
     let mut out = stdout();
     if place.is_json() {
-        writeln!(out, "{reply}")?;
+        writeln!(out, "{}", plain(reply).map_err(|refusal| Failure::Failed(refusal.text))?)?;
     } else {
-        plain(reply, &mut out)?;
+        print(reply, &mut out)?;
     }
     out.flush()?;
     Ok(Exit::Done)

@@ -7,6 +7,7 @@ use crate::show::table::{self, Table, number, text};
 use crate::terminal::Terminal;
 use serde_json::{Value, json};
 use std::io::{self, Write};
+use trunkline_contract::graph::{GraphShown, Question};
 use trunkline_kit::exit::Exit;
 
 /// Remove spikes of restarted counters: set the values to unknown
@@ -65,12 +66,11 @@ impl Spikes {
         tell(&self.place, &reply, |reply, out| write(reply, terminal, out))
     }
 
-    fn sources(&self) -> Result<Vec<u64>, Failure> {
-        let Some(graph) = self.graph else { return Ok(self.source.map(u64::from).into_iter().collect()) };
-        let shown = self.place.question(&json!({ "do": "graph", "id": graph }))?;
+    fn sources(&self) -> Result<Vec<u32>, Failure> {
+        let Some(graph) = self.graph else { return Ok(self.source.into_iter().collect()) };
+        let shown: GraphShown = self.place.question(Question::Graph { id: graph })?;
         // What was never read has no spikes.
-        let read = shown["sources"].as_array().into_iter().flatten().filter(|source| !source["last"].is_null());
-        Ok(read.filter_map(|source| source["id"].as_u64()).collect())
+        Ok(shown.sources.iter().filter(|source| source.last.is_some()).map(|source| source.id).collect())
     }
 }
 

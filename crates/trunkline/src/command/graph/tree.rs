@@ -1,13 +1,15 @@
 //! `trunkline graph tree`: trees of devices and graphs.
 
 use super::node::Place;
-use super::operate::{said, tell};
+use super::operate::tell;
 use crate::failure::Failure;
 use crate::show::text::{Line, Style};
 use crate::terminal::Terminal;
 use clap::builder::PossibleValuesParser;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::{self, Write};
+use trunkline_contract::graph::{GraphNode, GraphNodes, GraphTree, GraphTrees, Question};
 use trunkline_kit::exit::Exit;
 
 /// Places that are listed; a tree with more is looked at in the pages.
@@ -127,10 +129,11 @@ pub struct Put {
 }
 
 /// A tree, or a place in one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct Found {
-    tree: u64,
-    node: Option<u64>,
+    tree: u32,
+    #[serde(rename = "place")]
+    node: Option<u32>,
 }
 
 impl Tree {
@@ -210,55 +213,62 @@ fn done(place: &Place, order: &Value, name: &str, what: &str) -> Result<Exit, Fa
 }
 
 /// What stands in a tree or folder.
-fn inside(place: &Place, at: &Found) -> Result<Vec<Value>, Failure> {
-    let mut answer = place.question(&json!({ "do": "nodes", "tree": at.tree, "parent": at.node }))?;
-    Ok(answer["nodes"].as_array_mut().map(std::mem::take).unwrap_or_default())
+fn inside(place: &Place, at: &Found) -> Result<Vec<GraphNode>, Failure> {
+    let inside: GraphNodes = place.question(Question::Nodes { tree: at.tree, parent: at.node })?;
+    Ok(inside.nodes)
 }
 
 /// By its way, or a place by its number.
 fn find(place: &Place, way: &str) -> Result<Found, Failure> {
     let absent = |name: &str| Failure::Failed(format!("no '{name}' in the trees: see `trunkline graph tree list`"));
-    let trees = place.question(&json!({ "do": "trees" }))?;
-    let trees = trees["trees"].as_array().cloned().unwrap_or_default();
+    let GraphTrees { trees } = place.question(Question::Trees {})?;
     let (name, rest) = way.split_once('/').map_or((way, None), |(name, rest)| (name, Some(rest)));
-    let found = trees.iter().find(|tree| tree["name"] == name).and_then(|tree| tree["id"].as_u64());
-    let Some(tree) = found else {
+    let Some(tree) = trees.iter().find(|tree| tree.name == name) else {
         let id = way.parse().map_err(|_| absent(way))?;
-        let walked = walk(place, &trees)?;
-        return walked.into_iter().map(|(_, found, _)| found).find(|f| f.node == Some(id)).ok_or_else(|| absent(way));
+        let found = walk(place, trees)?.into_iter().map(|walked| walked.at).find(|at| at.node == Some(id));
+        return found.ok_or_else(|| absent(way));
     };
-    let mut at = Found { tree, node: None };
+    let mut at = Found { tree: tree.id, node: None };
     for name in rest.into_iter().flat_map(|rest| rest.split('/')) {
         let nodes = inside(place, &at)?;
-        let next = nodes.iter().find(|node| node["name"] == name).and_then(|node| node["id"].as_u64());
-        at.node = Some(next.ok_or_else(|| absent(name))?);
+        let next = nodes.iter().find(|node| node.name == name);
+        at.node = Some(next.ok_or_else(|| absent(name))?.id);
     }
     Ok(at)
 }
 
 /// A place, and not a whole tree.
-fn find_place(place: &Place, way: &str) -> Result<u64, Failure> {
+fn find_place(place: &Place, way: &str) -> Result<u32, Failure> {
     find(place, way)?.node.ok_or_else(|| Failure::Usage(format!("'{way}' is a tree, not a place in a tree")))
 }
 
-/// All places, each with its depth and what is told of it.
-fn walk(place: &Place, trees: &[Value]) -> Result<Vec<(usize, Found, Value)>, Failure> {
+/// A tree or a place, as it is listed.
+#[derive(Serialize)]
+struct Walked {
+    depth: usize,
+    #[serde(flatten)]
+    at: Found,
+    kind: String,
+    name: String,
+}
+
+/// All places.
+fn walk(place: &Place, trees: Vec<GraphTree>) -> Result<Vec<Walked>, Failure> {
     let mut walked = Vec::new();
-    for tree in trees {
-        let id = tree["id"].as_u64().unwrap_or_default();
-        walked.push((0, Found { tree: id, node: None }, tree.clone()));
-        let mut waiting = vec![(1, tree["nodes"].as_array().cloned().unwrap_or_default())];
-        while let Some((depth, mut nodes)) = waiting.pop() {
-            if nodes.is_empty() {
+    for GraphTree { id: tree, name, nodes } in trees {
+        walked.push(Walked { depth: 0, at: Found { tree, node: None }, kind: "tree".to_owned(), name });
+        let mut waiting = vec![(1, nodes.into_iter())];
+        while let Some((depth, nodes)) = waiting.last_mut() {
+            let depth = *depth;
+            let Some(GraphNode { id, kind, name, opens, .. }) = nodes.next() else {
+                waiting.pop();
                 continue;
+            };
+            let at = Found { tree, node: Some(id) };
+            if opens {
+                waiting.push((depth + 1, inside(place, &at)?.into_iter()));
             }
-            let node = nodes.remove(0);
-            waiting.push((depth, nodes));
-            let at = Found { tree: id, node: node["id"].as_u64() };
-            if node["opens"] == true {
-                waiting.push((depth + 1, inside(place, &at)?));
-            }
-            walked.push((depth, at, node));
+            walked.push(Walked { depth, at, kind, name });
             if walked.len() > LISTED_MAX {
                 let more = format!("the trees have more than {LISTED_MAX} places: name one by its path");
                 return Err(Failure::Failed(more));
@@ -268,27 +278,26 @@ fn walk(place: &Place, trees: &[Value]) -> Result<Vec<(usize, Found, Value)>, Fa
     Ok(walked)
 }
 
-fn list(place: &Place, terminal: &Terminal) -> Result<Exit, Failure> {
-    let trees = place.question(&json!({ "do": "trees" }))?;
-    let walked = walk(place, trees["trees"].as_array().map_or(&[][..], Vec::as_slice))?;
-    let shown = walked.iter().map(|(depth, at, told)| {
-        let kind = if at.node.is_none() { "tree" } else { told["kind"].as_str().unwrap_or_default() };
-        json!({ "depth": depth, "tree": at.tree, "place": at.node, "kind": kind, "name": told["name"] })
-    });
-    let reply = json!({ "places": shown.collect::<Vec<_>>() });
-    tell(place, &reply, |reply, out| write(reply, terminal, out))
+/// What is listed.
+#[derive(Serialize)]
+struct Listed {
+    places: Vec<Walked>,
 }
 
-fn write(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
-    let places = reply["places"].as_array().map_or(&[][..], Vec::as_slice);
+fn list(place: &Place, terminal: &Terminal) -> Result<Exit, Failure> {
+    let GraphTrees { trees } = place.question(Question::Trees {})?;
+    let listed = Listed { places: walk(place, trees)? };
+    tell(place, &listed, |listed, out| write(&listed.places, terminal, out))
+}
+
+fn write(places: &[Walked], terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
     if places.is_empty() {
         return writeln!(out, "there are no trees: create one with `trunkline graph tree add NAME`");
     }
-    for shown in places {
-        let depth = shown["depth"].as_u64().unwrap_or_default() as usize;
-        let name = Line::new(terminal).with(Style::Plain, &said(&shown["name"])).text();
-        let number = if shown["place"].is_null() { String::new() } else { format!("  {}", shown["place"]) };
-        writeln!(out, "{}{name}  {}{number}", "  ".repeat(depth), said(&shown["kind"]))?;
+    for Walked { depth, at, kind, name } in places {
+        let name = Line::new(terminal).with(Style::Plain, name).text();
+        let number = at.node.map(|node| format!("  {node}")).unwrap_or_default();
+        writeln!(out, "{}{name}  {kind}{number}", "  ".repeat(*depth))?;
     }
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! `trunkline graph watch`: a graph in real time.
 
 use super::node::Place;
-use super::operate::said;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::show::figure;
@@ -10,6 +9,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
+use trunkline_contract::graph::{GraphRealtime, GraphSeries, Question};
 use trunkline_kit::config::time;
 use trunkline_kit::exit::Exit;
 
@@ -46,12 +46,13 @@ impl Watch {
     /// There is no such graph, too much is watched already; the poller is not running.
     pub fn run(&self) -> Result<Exit, Failure> {
         let (node, mut out) = (self.place.node(), stdout());
-        let question = json!({ "do": "realtime", "graph": self.graph, "step": self.step, "span": self.step * ROWS });
+        let (step, span) = (Some(self.step), Some(self.step * ROWS));
+        let question = Question::Realtime { graph: self.graph, step, span };
         let (begun, step) = (Instant::now(), Duration::from_secs(self.step.into()));
         let mut shown = Shown::default();
         let mut turn = 1;
         loop {
-            let reply = node.question(&question)?;
+            let reply = node.question(question.clone())?;
             let told = shown.tell(&reply, self.place.is_json(), &mut out).and_then(|()| out.flush());
             match told {
                 // Who read it has enough.
@@ -73,29 +74,26 @@ impl Watch {
 struct Shown {
     has_head: bool,
     until: Option<i64>,
-    troubles: Vec<Value>,
+    troubles: Vec<String>,
 }
 
 impl Shown {
     /// Tells the rows that have come since, and what is wrong once.
-    fn tell(&mut self, answer: &Value, is_json: bool, out: &mut dyn Write) -> io::Result<()> {
-        let troubles = answer["troubles"].as_array().cloned().unwrap_or_default();
-        for trouble in troubles.iter().filter(|trouble| !self.troubles.contains(trouble)) {
-            eprintln!("{}", said(trouble));
+    fn tell(&mut self, answer: &GraphRealtime, is_json: bool, out: &mut dyn Write) -> io::Result<()> {
+        for trouble in answer.troubles.iter().filter(|trouble| !self.troubles.contains(trouble)) {
+            eprintln!("{trouble}");
         }
-        self.troubles = troubles;
-        let picture = &answer["picture"];
-        let series: Vec<&Value> =
-            picture["series"].as_array().into_iter().flatten().filter(|one| is_named(one)).collect();
+        self.troubles.clone_from(&answer.troubles);
+        let picture = &answer.picture;
+        let series: Vec<&GraphSeries> = picture.series.iter().filter(|one| is_named(one)).collect();
         if !self.has_head && !is_json {
             self.has_head = true;
-            writeln!(out, "{}", said(&picture["title"]))?;
-            let names = series.iter().map(|one| format!("  {:>WIDTH$}", said(&one["label"])));
+            writeln!(out, "{}", picture.title)?;
+            let names = series.iter().map(|one| format!("  {:>WIDTH$}", one.label));
             writeln!(out, "{:8}{}", "", names.collect::<String>())?;
         }
-        let value = |one: &Value, row: usize| one["values"][row].as_f64();
-        let rows = picture["rows"].as_u64().unwrap_or_default() as usize;
-        let (start, step) = (picture["start"].as_i64().unwrap_or_default(), picture["step"].as_i64().unwrap_or(1));
+        let value = |one: &GraphSeries, row: usize| one.values.get(row).copied().flatten();
+        let (rows, start, step) = (picture.rows as usize, picture.start, picture.step);
         let end = |row: usize| start + (row as i64 + 1) * step;
         let known = |row: &usize| series.iter().any(|one| value(one, *row).is_some());
         let Some(last) = (0..rows).rfind(known) else { return Ok(()) };
@@ -103,15 +101,15 @@ impl Shown {
         let first = (0..rows).find(known).unwrap_or(last);
         let is_new = |row: &usize| self.until.is_none_or(|until| end(*row) > until);
         for row in (first..=last).filter(is_new) {
-            let values = series.iter().map(|one| (said(&one["label"]), value(one, row)));
+            let values = series.iter().map(|one| (&one.label, value(one, row)));
             let at = Timestamp::from_second(end(row)).map_err(io::Error::other)?;
             if is_json {
-                let values: Map<String, Value> = values.map(|(label, value)| (label, value.into())).collect();
+                let values: Map<String, Value> = values.map(|(label, value)| (label.clone(), value.into())).collect();
                 writeln!(out, "{}", json!({ "time": at.to_string(), "step": step, "values": values }))?;
                 continue;
             }
-            let unit = said(&picture["unit"]);
-            let text = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| figure::amount(value, &unit));
+            let text =
+                |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| figure::amount(value, &picture.unit));
             let cells: String = values
                 .map(|(label, value)| format!("  {:>width$}", text(value), width = WIDTH.max(label.chars().count())))
                 .collect();
@@ -123,6 +121,6 @@ impl Shown {
 }
 
 /// Whether people are told its name: others are there for something to stand on.
-fn is_named(series: &Value) -> bool {
-    series["label"].as_str().is_some_and(|label| !label.trim().is_empty())
+fn is_named(series: &GraphSeries) -> bool {
+    !series.label.trim().is_empty()
 }

@@ -7,7 +7,6 @@ use crate::api::schema;
 use crate::auth::{Permission, action};
 use crate::guard::Who;
 use crate::problem::Problem;
-use crate::sources::GraphTemplateList;
 use crate::state::Web;
 use axum::Json;
 use axum::extract::{Path, State};
@@ -15,6 +14,7 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use trunkline_contract::graph::{GraphTemplateList, Question};
 use utoipa::{IntoParams, ToSchema};
 
 /// Graphs that one is made of.
@@ -277,5 +277,5 @@ pub async fn templates(
     if ids.as_ref().is_some_and(|ids| ids.len() > GRAPHS_MAX) {
         return Err(Problem::parameter("graphs", format!("At most {GRAPHS_MAX} graphs.")));
     }
-    question(&web, &who, json!({ "do": "graph-templates", "graphs": ids })).await.map(Json)
+    question(&web, &who, Question::GraphTemplates { graphs: ids }).await.map(Json)
 }

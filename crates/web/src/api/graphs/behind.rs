@@ -7,7 +7,6 @@ use crate::api::schema;
 use crate::auth::{Permission, action};
 use crate::guard::Who;
 use crate::problem::Problem;
-use crate::sources::GraphBehind;
 use crate::state::Web;
 use axum::Json;
 use axum::extract::{Path, State};
@@ -15,6 +14,7 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
+use trunkline_contract::graph::{GraphBehind, Question};
 use utoipa::{IntoParams, ToSchema};
 
 /// From where devices are reached.
@@ -44,8 +44,8 @@ pub async fn show(
     who.need(Permission::GraphsManage)?;
     let from: Result<Vec<u32>, _> = ask.from.split(',').map(|id| id.trim().parse::<u32>()).collect();
     let from = from.map_err(|_| Problem::parameter("from", "Numbers of devices with commas between."))?;
-    let wanted = json!({ "do": "behind", "from": from, "replace": ask.replace, "limit": ask.limit });
-    question(&web, &who, wanted).await.map(Json)
+    let GraphBehindAsk { replace, limit, .. } = ask;
+    question(&web, &who, Question::Behind { from, replace, limit }).await.map(Json)
 }
 
 /// From where devices are reached, to be told of them.

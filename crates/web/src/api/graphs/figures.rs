@@ -9,13 +9,13 @@ use crate::auth::Permission;
 use crate::guard::Who;
 use crate::paths;
 use crate::problem::Problem;
-use crate::sources::GraphFiguresList;
 use crate::state::Web;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use std::sync::Arc;
+use trunkline_contract::graph::{GraphFiguresList, GraphReport, GraphSpan, GraphsWanted, Question};
 use utoipa::IntoParams;
 
 /// Graphs of one part of the table.
@@ -46,27 +46,18 @@ pub struct GraphFiguresAsk {
     pub limit: Option<u32>,
 }
 
-async fn figures(web: &Arc<Web>, who: &Who, ask: GraphFiguresAsk, csv: bool) -> Result<GraphFiguresList, Problem> {
+async fn figures(web: &Arc<Web>, who: &Who, ask: GraphFiguresAsk, csv: bool) -> Result<GraphReport, Problem> {
     who.need(Permission::GraphsRead)?;
     let span = GraphFileAsk { from: ask.from, to: ask.to, ..GraphFileAsk::default() };
-    let mut wanted = spanned(who, &span)?;
-    for (key, value) in [
-        ("do", "figures".into()),
-        ("text", text(ask.text)?.into()),
-        ("device", ask.device.into()),
-        ("node", ask.node.into()),
-        ("template", ask.template.into()),
-        ("offset", ask.offset.into()),
-        ("limit", ask.limit.unwrap_or(if csv { FILE_GRAPHS_MAX } else { LIMIT }).into()),
-        ("csv", csv.into()),
-    ] {
-        wanted[key] = value;
-    }
-    let mut list: GraphFiguresList = question(web, who, wanted).await?;
-    for one in &mut list.graphs {
+    let GraphSpan { from, to, .. } = spanned(who, &span)?;
+    let GraphFiguresAsk { device, node, template, offset, .. } = ask;
+    let limit = Some(ask.limit.unwrap_or(if csv { FILE_GRAPHS_MAX } else { LIMIT }));
+    let graphs = GraphsWanted { text: text(ask.text)?, device, node, template, offset, limit };
+    let mut report: GraphReport = question(web, who, Question::Figures { graphs, from, to, csv }).await?;
+    for one in &mut report.list.graphs {
         one.trouble.iter_mut().for_each(|trouble| *trouble = paths::named(trouble));
     }
-    Ok(list)
+    Ok(report)
 }
 
 /// Mean, greatest value, 95th percentile and total of each series of graphs over a span, as fine as files have it.
@@ -79,7 +70,7 @@ pub async fn list(
     who: Who,
     Ask(ask): Ask<GraphFiguresAsk>,
 ) -> Result<Json<GraphFiguresList>, Problem> {
-    Ok(Json(figures(&web, &who, ask, false).await?))
+    Ok(Json(figures(&web, &who, ask, false).await?.list))
 }
 
 /// The same as comma-separated values: a row a series.
@@ -88,6 +79,6 @@ pub async fn list(
     responses((status = 200, content_type = "text/csv", body = String), (status = "4XX", body = schema::Problem))
 )]
 pub async fn csv(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<GraphFiguresAsk>) -> Result<Response, Problem> {
-    let list = figures(&web, &who, ask, true).await?;
-    Ok(attachment(list.csv.unwrap_or_default().into_response(), "text/csv; charset=utf-8", "graphs.csv"))
+    let report = figures(&web, &who, ask, true).await?;
+    Ok(attachment(report.csv.unwrap_or_default().into_response(), "text/csv; charset=utf-8", "graphs.csv"))
 }

@@ -6,13 +6,12 @@ use crate::api::schema;
 use crate::auth::Permission;
 use crate::guard::Who;
 use crate::problem::Problem;
-use crate::sources::GraphMap;
 use crate::state::Web;
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
-use serde_json::json;
 use std::sync::Arc;
+use trunkline_contract::graph::{GraphMap, Question};
 use utoipa::IntoParams;
 
 /// Which part of the map.
@@ -39,7 +38,6 @@ pub async fn show(
     Ask(ask): Ask<GraphMapAsk>,
 ) -> Result<Json<GraphMap>, Problem> {
     who.need(Permission::GraphsRead)?;
-    question(&web, &who, json!({ "do": "map", "device": ask.device, "hops": ask.hops, "limit": ask.limit }))
-        .await
-        .map(Json)
+    let GraphMapAsk { device, hops, limit } = ask;
+    question(&web, &who, Question::Map { device, hops, limit }).await.map(Json)
 }

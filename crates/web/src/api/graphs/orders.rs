@@ -6,7 +6,6 @@ use crate::api::schema;
 use crate::auth::{Permission, action};
 use crate::guard::Who;
 use crate::problem::Problem;
-use crate::sources::{GraphCredentials, GraphTemplates};
 use crate::state::Web;
 use axum::Json;
 use axum::extract::{Path, State};
@@ -15,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use trunkline_contract::graph::Ask as GraphAsk;
+use trunkline_contract::graph::{Ask as GraphAsk, GraphCredentials, GraphTemplates, Question};
 use utoipa::ToSchema;
 
 /// Devices of one order.
@@ -146,7 +145,7 @@ pub async fn remove_device(
 )]
 pub async fn credentials(State(web): State<Arc<Web>>, who: Who) -> Result<Json<GraphCredentials>, Problem> {
     who.need(Permission::GraphsManage)?;
-    question(&web, &who, json!({ "do": "credentials" })).await.map(Json)
+    question(&web, &who, Question::Credentials {}).await.map(Json)
 }
 
 /// Device templates, for whoever adds a device.
@@ -156,7 +155,7 @@ pub async fn credentials(State(web): State<Arc<Web>>, who: Who) -> Result<Json<G
 )]
 pub async fn templates(State(web): State<Arc<Web>>, who: Who) -> Result<Json<GraphTemplates>, Problem> {
     who.need(Permission::GraphsManage)?;
-    question(&web, &who, json!({ "do": "templates" })).await.map(Json)
+    question(&web, &who, Question::Templates {}).await.map(Json)
 }
 
 /// A credential that is to be there.

@@ -1,6 +1,6 @@
 //! Graphs in numbers, and as files.
 
-use super::{asked, number, question, scoped};
+use super::{asked, number, question, scope};
 use crate::api::ask::{Ask, Span};
 use crate::api::call::attachment;
 use crate::api::schema;
@@ -8,17 +8,15 @@ use crate::auth::Permission;
 use crate::guard::Who;
 use crate::moment;
 use crate::problem::Problem;
-use crate::sources::GraphPictures;
 use crate::state::Web;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use jiff::tz::TimeZone;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use std::sync::Arc;
 use trunkline_contract::Refusal;
-use trunkline_contract::graph::{Answer, Ask as GraphAsk, GraphForm};
+use trunkline_contract::graph::{Answer, Ask as GraphAsk, GraphForm, GraphPictures, GraphSpan, Question};
 use utoipa::IntoParams;
 
 /// Graphs of one question.
@@ -64,15 +62,14 @@ pub struct GraphFileAsk {
     pub tz: Option<String>,
 }
 
-pub(super) fn spanned(who: &Who, ask: &GraphFileAsk) -> Result<Value, Problem> {
+pub(super) fn spanned(who: &Who, ask: &GraphFileAsk) -> Result<GraphSpan, Problem> {
     let span = Span::read(ask.from.as_deref(), ask.to.as_deref(), who.now_ns, &TimeZone::UTC)?;
     let to = (if ask.to.is_some() { span.to_ns } else { who.now_ns }).div_euclid(1_000_000_000);
     let from = if ask.from.is_some() { span.from_ns.div_euclid(1_000_000_000) } else { to - SPAN_S };
     if from >= to {
         return Err(Problem::parameter("to", "The end is not after the beginning."));
     }
-    let (width, shift, function) = (ask.width, ask.shift, &ask.function);
-    Ok(json!({ "do": "pictures", "from": from, "to": to, "width": width, "shift": shift, "function": function }))
+    Ok(GraphSpan { from, to, width: ask.width, shift: ask.shift, function: ask.function.clone() })
 }
 
 /// Graphs in numbers, each as its template computes it, or why there are none.
@@ -92,9 +89,8 @@ pub async fn numbers(
         return Err(Problem::parameter("ids", format!("At most {PICTURES_MAX} graphs.")));
     }
     let GraphPicturesAsk { from, to, width, shift, function, .. } = ask;
-    let mut wanted = spanned(&who, &GraphFileAsk { from, to, width, shift, function, tz: None })?;
-    wanted["ids"] = ids.into();
-    let mut pictures: GraphPictures = question(&web, &who, wanted).await?;
+    let span = spanned(&who, &GraphFileAsk { from, to, width, shift, function, tz: None })?;
+    let mut pictures: GraphPictures = question(&web, &who, Question::Pictures { ids, span }).await?;
     for one in &mut pictures.pictures {
         one.trouble.iter_mut().for_each(|trouble| *trouble = crate::paths::named(trouble));
     }
@@ -146,12 +142,12 @@ pub async fn csv(
 async fn file(web: &Arc<Web>, who: &Who, id: &str, ask: &GraphFileAsk, form: GraphForm) -> Result<Response, Problem> {
     who.need(Permission::GraphsRead)?;
     let id = number("graph", id)?;
-    let mut wanted = scoped(who, spanned(who, ask)?);
-    wanted["zone"] = moment::zone(ask.tz.as_deref())?.iana_name().into();
-    let ask = GraphAsk::Picture { graph: id, form, question: wanted };
+    let (span, zone) = (spanned(who, ask)?, moment::zone(ask.tz.as_deref())?);
+    let zone = zone.iana_name().map(str::to_owned);
+    let ask = GraphAsk::Picture { scope: scope(who), graph: id, form, span, zone };
     let file = asked(web, move |graphing| match graphing.call(ask)? {
         Answer::File(file) => Ok(file.0),
-        Answer::Told(_) | Answer::Done => Err(Refusal::mismatch().into()),
+        _ => Err(Refusal::mismatch().into()),
     });
     let octets = file.await?;
     let (kind, end) = match form {

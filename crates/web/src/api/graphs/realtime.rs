@@ -6,13 +6,12 @@ use crate::api::schema;
 use crate::auth::Permission;
 use crate::guard::Who;
 use crate::problem::Problem;
-use crate::sources::GraphRealtime;
 use crate::state::Web;
 use axum::Json;
 use axum::extract::{Path, State};
 use serde::Deserialize;
-use serde_json::json;
 use std::sync::Arc;
+use trunkline_contract::graph::{GraphRealtime, Question};
 use utoipa::IntoParams;
 
 /// How it is read.
@@ -46,6 +45,5 @@ pub async fn show(
 ) -> Result<Json<GraphRealtime>, Problem> {
     who.need(Permission::GraphsRead)?;
     let graph = number("graph", &id)?;
-    let ask = json!({ "do": "realtime", "graph": graph, "step": ask.step, "span": ask.span });
-    question(&web, &who, ask).await.map(Json)
+    question(&web, &who, Question::Realtime { graph, step: ask.step, span: ask.span }).await.map(Json)
 }

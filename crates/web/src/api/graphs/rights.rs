@@ -6,14 +6,13 @@ use crate::api::schema;
 use crate::auth::{About, Desk, GraphRights, GraphRule, GraphScope, Permission, Refusal, Role, Whose, action};
 use crate::guard::Who;
 use crate::problem::Problem;
-use crate::sources::{GraphCounts, GraphRightsTold, GraphTaken, told};
 use crate::state::Web;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use std::sync::Arc;
+use trunkline_contract::graph::{self, GraphCounts, GraphTaken, Question, ScopeShown};
 use utoipa::{IntoParams, ToSchema};
 
 /// The rules of all roles, and of users that have some.
@@ -253,10 +252,8 @@ pub async fn preview(
     who.need(Permission::UsersAdmin)?;
     let whose = whose(ask.role, ask.user)?;
     let scope = web.at_desk(move |desk| desk.graph_scope_of(&whose)).await?;
-    let question = json!({ "do": "rights", "scope": scope.as_ref().map(GraphScope::told) });
-    let answer = asked(&web, move |graphing| told(graphing, &question)).await?;
-    let read: Result<GraphRightsTold, _> = serde_json::from_value(answer);
-    let told = read.map_err(|error| Problem::failed(format!("unexpected reply from the graph poller: {error}")))?;
+    let theirs = scope.as_ref().map(GraphScope::told);
+    let told: ScopeShown = asked(&web, |graphing| Ok(graph::ask(graphing, theirs, Question::Rights {})?)).await?;
     let (whole, (of_user, of_role)) =
         (scope.is_none(), scope.map_or_else(Default::default, |scope| (scope.of_user, scope.of_role)));
     let mut levels = told.levels.into_iter();
@@ -265,6 +262,6 @@ pub async fn preview(
         rules.into_iter().zip(about).map(|(rule, about)| GraphRuleTold { rule: rule.into(), about }).collect()
     };
     let (of_user, of_role) = (level(of_user), level(of_role));
-    let GraphRightsTold { seen, all, devices, graphs, trees, .. } = told;
+    let ScopeShown { seen, all, devices, graphs, trees, .. } = told;
     Ok(Json(GraphPreview { whole, seen, all, devices, graphs, trees, of_user, of_role }))
 }

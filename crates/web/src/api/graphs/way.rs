@@ -5,15 +5,14 @@ use crate::api::{call, schema};
 use crate::auth::Permission;
 use crate::guard::Who;
 use crate::problem::Problem;
-use crate::sources::GraphNear;
 use crate::state::Web;
 use axum::Json;
 use axum::extract::{Path, State};
 use serde::Serialize;
-use serde_json::json;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
+use trunkline_contract::graph::{GraphNear, NearWanted, Question};
 use trunkline_store::row::{Call, Direction};
 use trunkline_store::time::rfc3339;
 use utoipa::ToSchema;
@@ -150,10 +149,13 @@ pub async fn show(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>)
     };
     let counted_from = bounds.0.div_euclid(SECOND_NS);
     let counted_to = (bounds.1.div_euclid(SECOND_NS) + 1).min(counted_from + COUNTED_S_MAX);
-    let ask = json!({
-        "do": "near", "addresses": parts.addresses, "pairs": parts.pairs, "from": counted_from, "to": counted_to,
-    });
-    let near = if polled { question(&web, &who, ask).await? } else { GraphNear::default() };
+    let wanted = NearWanted {
+        addresses: parts.addresses.iter().map(IpAddr::to_string).collect(),
+        pairs: parts.pairs.iter().copied().collect(),
+        from: Some(counted_from),
+        to: Some(counted_to),
+    };
+    let near = if polled { question(&web, &who, Question::Near(wanted)).await? } else { GraphNear::default() };
     let told = parts.addresses.iter().zip(&parts.of);
     Ok(Json(CallWay {
         polled,

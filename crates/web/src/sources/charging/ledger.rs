@@ -1,7 +1,7 @@
 //! The ledger of accounts and sessions.
 
-use super::{as_maybe, as_second};
 use serde::{Deserialize, Serialize};
+use trunkline_contract::time::{as_maybe, as_second};
 use utoipa::ToSchema;
 
 /// Where a ledger goes on, backwards: before an entry, with the balance after what is before it.

@@ -1,7 +1,7 @@
 //! What a plan would have charged.
 
-use super::as_maybe;
 use serde::{Deserialize, Serialize};
+use trunkline_contract::time::as_maybe;
 use utoipa::ToSchema;
 
 /// What is to be tried out.

@@ -1,8 +1,23 @@
-//! Numbers of graphs, as the job tells them.
+//! Numbers of graphs.
 
-use crate::sources::charging::as_maybe;
+use crate::time::as_maybe;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+/// Of which time pictures are, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GraphSpan {
+    /// From then on, seconds since 1970.
+    pub from: i64,
+    /// Until then.
+    pub to: i64,
+    /// Columns: no series has more rows; 500 when nothing is said.
+    pub width: Option<u32>,
+    /// What is shown is so many seconds older, and stands at the times of the span.
+    pub shift: Option<i64>,
+    /// Of which archives it is taken: `average`, `min`, `max`, `last`; as the template says when nothing is said.
+    pub function: Option<String>,
+}
 
 /// Graphs in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]

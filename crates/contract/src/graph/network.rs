@@ -1,7 +1,7 @@
-//! The network around devices, as the job tells it: the map, what is near an address, and the way between two.
+//! The network around devices: the map, what is near an address, and the way between two.
 
-use super::super::charging::as_maybe;
 use super::GraphNeighbour;
+use crate::time::as_maybe;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
