@@ -36,8 +36,6 @@ TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 PROGRAM = $(TARGET)/debug/trunkline
 # What builds the tests; `make test TESTS=` takes those that were built before.
 TESTS = tests
-# What clippy says of the workspace; .ci/run has compiled with it already.
-LINTS ?= cargo clippy --locked --workspace --all-targets -- -D warnings
 # Lists of the tests that were built. Run from these lists they do not wait for cargo, which has clippy beside them.
 BUILT = --binaries-metadata $(TARGET)/tests.json --cargo-metadata $(TARGET)/workspace.json
 
@@ -116,7 +114,7 @@ fmt:
 
 clippy:
 	scripts/setup lint
-	scripts/step clippy $(LINTS)
+	scripts/step clippy cargo clippy --locked --workspace --all-targets -- -D warnings
 
 deny:
 	scripts/setup lint

@@ -75,8 +75,6 @@ impl Models {
         let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
         let mut cargo = repository::cargo();
         cargo.env("RUSTFLAGS", format!("{flags} --cfg loom"));
-        // They run millions of times: what CI's clippy driver compiles is less optimized.
-        cargo.env_remove("RUSTC_WORKSPACE_WRAPPER");
         self.bound(&mut cargo);
         cargo.args(["test", "--locked", "--profile", "models", "--package", self.package]).args(self.target);
         cargo
