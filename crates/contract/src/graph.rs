@@ -37,6 +37,7 @@ const SOURCES: &[&[u8]] = &[
     include_bytes!("graph/question.rs"),
     include_bytes!("graph/scope.rs"),
     include_bytes!("octets.rs"),
+    include_bytes!("time.rs"),
 ];
 
 /// What is asked.
@@ -107,7 +108,7 @@ mod tests {
     #[test]
     fn the_version_is_of_all_sources() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        let mut files = vec![folder.join("graph.rs"), folder.join("octets.rs")];
+        let mut files: Vec<_> = ["graph.rs", "octets.rs", "time.rs"].iter().map(|name| folder.join(name)).collect();
         for entry in std::fs::read_dir(folder.join("graph")).into_iter().flatten() {
             files.push(entry.unwrap().path());
         }
