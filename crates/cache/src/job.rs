@@ -95,6 +95,8 @@ pub struct Figures {
     pub limit_octets: u64,
     /// How it warms up from a peer, if it was told to.
     pub warmed: Option<Warmed>,
+    /// Uses of keys that `stats detail` has no room for.
+    pub detail_left_out: u64,
 }
 
 /// A cache that listens, and that nobody serves yet.
@@ -202,7 +204,8 @@ impl Job {
         let (net, held) = self.desk.net();
         let commands = self.shared.sums_in_all();
         let (limit_octets, warmed) = (self.store.limit(), self.desk.warmed());
-        Figures { commands, store: self.store.counts(), net, held, limit_octets, warmed }
+        let detail_left_out = self.shared.detail_left_out();
+        Figures { commands, store: self.store.counts(), net, held, limit_octets, warmed, detail_left_out }
     }
 
     /// How it warms up from a peer, if it was told to.

@@ -51,7 +51,7 @@ pub fn samples(figures: &Figures) -> Vec<Sample> {
     samples
 }
 
-fn plain(figures: &Figures) -> [Sample; 7] {
+fn plain(figures: &Figures) -> [Sample; 8] {
     let of = |count, name, help| Sample::counter(name, help, figures.commands.of(count));
     [
         of(Count::Set, "trunkline_cache_set_values_total", "values that came, stored or not"),
@@ -68,6 +68,11 @@ fn plain(figures: &Figures) -> [Sample; 7] {
             Count::AnswersTooLarge,
             "trunkline_cache_udp_too_large_answers_total",
             "answers to datagrams that were larger than allowed, and told so",
+        ),
+        Sample::counter(
+            "trunkline_cache_detail_left_out_total",
+            "uses of keys whose prefix stats detail has no room for",
+            figures.detail_left_out,
         ),
     ]
 }

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// prefixes takes no more memory than that.
 // Limit: prefixes of keys counted separately
 // Beyond: uses of keys with further prefixes are not counted by prefix
-// Seen in: `stats`: `detail_uses_left_out`
+// Seen in: `trunkline_cache_detail_left_out_total`
 pub const PREFIXES_MAX: usize = 10_000;
 
 /// What keys were used for.

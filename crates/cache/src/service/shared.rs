@@ -76,6 +76,11 @@ impl Shared {
         self.ledger.sums_in_all()
     }
 
+    /// Uses of keys that `stats detail` has no room for, since the start.
+    pub fn detail_left_out(&self) -> u64 {
+        self.prefixes.left_out.load(Ordering::Relaxed)
+    }
+
     /// The level that `verbosity` was set to.
     pub fn verbosity(&self) -> u32 {
         self.verbosity.load(Ordering::Relaxed)

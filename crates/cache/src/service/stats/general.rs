@@ -17,8 +17,6 @@ impl Shared {
         if self.settings.idle_timeout_s > 0 {
             rows.row("idle_kicks", facts.connections_idle);
         }
-        // Those of `stats detail` beyond its table.
-        rows.row("detail_uses_left_out", self.prefixes.left_out.load(Ordering::Relaxed));
         self.workings(rows, &facts, &sums, &counts);
         self.log(rows);
         if self.settings.tls.is_some() {

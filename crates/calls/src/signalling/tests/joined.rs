@@ -54,7 +54,8 @@ fn a_joined_call_stays_up_until_its_bye_whatever_becomes_of_refreshes() {
     for (wait, status) in [(1, 200), (1800, 200), (3600, 488), (7000, 491)] {
         let mut play = Play::new();
         play.send(BOB, ALICE, &tagged(&request("INVITE", 7, "b")).replace("tag=b\nCall", "tag=a\nCall"));
-        play.send(ALICE, BOB, &response(status, "x", "INVITE", 7).replace("tag=a", "tag=x")).wait(wait);
+        let turned = |text: String| text.replace("tag=a", "tag=x").replace("tag=b", "tag=a").replace("tag=x", "tag=b");
+        play.send(ALICE, BOB, &turned(response(status, "x", "INVITE", 7))).wait(wait);
         let now = play.at_ns;
         play.signalling.tick(now);
         assert_eq!(play.signalling.calls_up(), 1, "{wait} {status}");
