@@ -25,6 +25,7 @@ use crate::signalling::Facts;
 use crate::signalling::Registering;
 use trunkline_store::row::{Call, Message, Verdict};
 use trunkline_wire::Endpoint;
+use trunkline_wire::sip::Method;
 
 /// A call with all that is known of it.
 pub struct Case<'a> {
@@ -214,6 +215,11 @@ fn packets_of(call: &Call, wanted: impl Fn(&Message) -> bool) -> Vec<u64> {
 /// A host of the ladder, by its place.
 fn host(call: &Call, at: u8) -> Endpoint {
     call.ladder.hosts.get(usize::from(at)).copied().unwrap_or_default()
+}
+
+/// Whether a message of a ladder is an INVITE, not a response to one.
+fn is_invite(message: &Message) -> bool {
+    message.method == Method::Invite as u8 && message.status == 0
 }
 
 /// Seconds with one decimal.

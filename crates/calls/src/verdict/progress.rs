@@ -1,6 +1,6 @@
 //! Rules about calls that do not come further: dead air after 100, credentials that are refused, endless ringing.
 
-use super::{Case, host, packets_of, seconds, status, unreached, verdict};
+use super::{Case, host, is_invite, packets_of, seconds, status, unreached, verdict};
 use trunkline_store::row::{Call, CallState, Message, Verdict};
 use trunkline_wire::sip::Method;
 
@@ -65,10 +65,6 @@ fn further(call: &Call, invite: &Message) -> String {
             format!("It sent the call on to {next}, which does not answer at all. Check {next} and the way there.")
         }
     }
-}
-
-fn is_invite(message: &Message) -> bool {
-    message.method == Method::Invite as u8 && message.status == 0
 }
 
 pub fn credentials_refused(case: &Case<'_>) -> Option<Verdict> {

@@ -1,6 +1,6 @@
 //! Rules about how a call was set up and taken down.
 
-use super::{Case, packets_of, seconds, status, unreached, verdict};
+use super::{Case, is_invite, packets_of, seconds, status, unreached, verdict};
 use crate::signalling::{REMARK_SEPARATOR, Unreached};
 use trunkline_store::row::{Call, CallState, Direction, Hangup, Message, Verdict};
 use trunkline_wire::Endpoint;
@@ -31,7 +31,7 @@ pub fn no_response(case: &Case<'_>) -> Option<Verdict> {
         return None;
     }
     let reliable = || {
-        let mut asked = call.ladder.messages.iter().filter(|m| m.method == Method::Invite as u8 && m.status == 0);
+        let mut asked = call.ladder.messages.iter().filter(|m| is_invite(m));
         asked.all(|m| m.flags & Message::TCP != 0) && case.tap.until_ns.saturating_sub(call.start_ns) >= TIMER_B_NS
     };
     // What gave up repeats its CANCEL as well.
@@ -62,11 +62,8 @@ pub fn no_response(case: &Case<'_>) -> Option<Verdict> {
 
 /// How often the caller repeated its INVITE.
 fn invite_repeats(call: &Call) -> u32 {
-    let again = |m: &&Message| {
-        (m.method, m.status) == (Method::Invite as u8, 0)
-            && m.flags & Message::RETRANSMISSION != 0
-            && super::host(call, m.dst) == call.dst
-    };
+    let again =
+        |m: &&Message| is_invite(m) && m.flags & Message::RETRANSMISSION != 0 && super::host(call, m.dst) == call.dst;
     u32::try_from(call.ladder.messages.iter().filter(again).count()).unwrap_or(u32::MAX)
 }
 
@@ -168,7 +165,7 @@ fn all_failed(call: &Call) -> bool {
 /// Whom the one who gives up had asked in vain.
 fn waited_for(call: &Call, refusal: &Message) -> Option<String> {
     let before = || call.ladder.messages.iter().take_while(|m| m.packet < refusal.packet);
-    let asked = |m: &&Message| m.method == Method::Invite as u8 && m.status == 0 && m.src == refusal.src;
+    let asked = |m: &&Message| is_invite(m) && m.src == refusal.src;
     let last = before().filter(asked).last()?;
     if before().any(|m| m.src == last.dst) {
         return None;
@@ -305,7 +302,7 @@ pub fn slow_setup(case: &Case<'_>) -> Option<Verdict> {
     let rang = sign.at_ns;
     // A challenge and the time that the caller took to meet it are not the other side's: what counts is the INVITE that
     // was let through, which has the CSeq of the response.
-    let asked = |m: &&Message| m.status == 0 && m.method == Method::Invite as u8 && m.cseq == sign.cseq;
+    let asked = |m: &&Message| is_invite(m) && m.cseq == sign.cseq;
     let invites = || call.ladder.messages.iter().filter(asked);
     // A client that goes on to another server sends it the same INVITE (RFC 3263 section 4.3).
     let own = invites().find(|m| m.dst == sign.src);
@@ -321,8 +318,7 @@ pub fn slow_setup(case: &Case<'_>) -> Option<Verdict> {
 
 /// Another server was asked first, which never said anything: the caller waited for it.
 fn asked_in_vain(call: &Call, sign: &Message, invite: &Message) -> Option<Verdict> {
-    let asked = |m: &&Message| m.status == 0 && m.method == Method::Invite as u8;
-    let first = call.ladder.messages.iter().find(asked)?;
+    let first = call.ladder.messages.iter().find(|m| is_invite(m))?;
     let waited_ns = sign.at_ns - first.at_ns;
     let says_nothing = || call.ladder.messages.iter().all(|m| m.src != first.dst);
     if (first.src, sign.dst) != (invite.src, invite.src) || waited_ns <= SLOW_SETUP_NS || !says_nothing() {
